@@ -1,0 +1,53 @@
+# `make demo` and `make test` set up all that they need; everything else is in CONTRIBUTING.md.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test lint types contracts wheel-test coverage bench clean
+
+demo: .venv/.core
+	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
+	case $$status in 0|10|20) ;; *) exit $$status ;; esac
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+coverage: .venv/.dev
+	$(BIN)/python -m pytest tests -q --cov=verdict_core.context --cov=verdict_core.wire \
+		--cov=verdict_core.forbidden --cov-fail-under=100 --cov-report=term-missing
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.dev
+	$(BIN)/mypy
+	$(BIN)/mypy properties
+
+contracts: .venv/.dev
+	$(BIN)/lint-imports
+
+wheel-test: .venv/.dev
+	.ci/wheel-test $(BIN)/python
+
+bench: .venv/.bench
+	$(BIN)/python -m benchmarks
+
+.venv/bin/python:
+	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv
+
+.venv/.core: pyproject.toml | .venv/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --constraint constraints.txt --editable '.[dev]'
+	@touch $@ .venv/.core
+
+.venv/.bench: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf .venv dist build
