@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from claude_record import Conversation
 from gitrepo import Repo, isolate
+from running import Run
 
-from conftest import Run
 from verdict_core import BadConfig, Summary, build, judge
 from verdict_core.context.ask import BadOptions, Request
 from verdict_core.context.thresholds import read_thresholds

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from claude_record import SESSION, Conversation
 from gitrepo import Repo, isolate
+from running import Run
 
-from conftest import Run
 from verdict_core.wire import parse
 
 EMPTY: dict[str, Any] = {
@@ -54,7 +54,7 @@ def written(path: Path, **fields: Any) -> Path:
 def test_build_piped_into_judge_gives_a_verdict(
     command: Run, tmp_path: Path, fields: Any, more: list[str], verdict: str, status: int
 ) -> None:
-    """CV-CLI-1, CV-CLI-3."""
+    """CV-CLI-1, CV-CLI-3, CV-CLI-4."""
     built = command("build", "--json", "--summary", written(tmp_path / "s.json", **fields))
     assert (built.returncode, built.stderr) == (0, b"")
     document = parse(built.stdout)
@@ -107,7 +107,7 @@ BAD_USAGE = [
 
 @pytest.mark.parametrize(("arguments", "code"), BAD_USAGE)
 def test_bad_input_gets_one_line_and_exit_3(command: Run, arguments: list[str], code: str) -> None:
-    """CV-CLI-5, CV-ERR-1."""
+    """CV-CLI-5, CV-ERR-1, CV-CLI-1."""
     plain = command(*arguments)
     assert (plain.returncode, plain.stdout) == (3, b"")
     assert re.fullmatch(rf"verdict-core: .+: {code}: .+\n", plain.stderr.decode())

@@ -1,0 +1,34 @@
+"""The command line as a real process."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def runner(tmp_path: Path) -> Run:
+    """Runs the command as its own process, in an empty directory and with an empty home."""
+
+    def run(
+        *arguments: str | os.PathLike[str],
+        stdin: bytes = b"",
+        cwd: Path = tmp_path,
+        env: dict[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[bytes]":
+        home = tmp_path / "home"
+        home.mkdir(exist_ok=True)
+        variables = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+        return subprocess.run(
+            [sys.executable, "-m", "verdict_core", *arguments],
+            input=stdin,
+            capture_output=True,
+            cwd=cwd,
+            env={**variables, **(env or {})},
+            timeout=60,
+            check=False,
+        )
+
+    return run

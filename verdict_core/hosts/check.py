@@ -1,0 +1,99 @@
+"""The main job: read this repository and this session, judge them, say why.
+
+In: where to look. Out: one judgement with the summary it rests on and what the readers noticed.
+(SPEC CV-CLI-2)
+"""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from verdict_core import git
+from verdict_core.context import FIELDS, Service, Summary, build, judge
+from verdict_core.hosts import cli, people
+from verdict_core.readers import claude_code, git_status
+from verdict_core.readers.reading import Note, Reading, combine
+
+
+def run(
+    *,
+    repo: str | None,
+    record: str | None,
+    summary: str | None,
+    progress: str | None,
+    wait_min: int,
+    max_chars: int,
+    service: Service | None,
+    as_json: bool,
+) -> int:
+    """Print the judgement and give its exit status."""
+    readings = gather(repo=repo, record=record, summary=summary, progress=progress)
+    whole = combine(readings)
+    state = build(whole, max_chars=max_chars)
+    judgement = judge(whole, state, wait_min=wait_min, service=service)
+    notes = [note for reading in readings for note in reading.notes]
+    if as_json:
+        cli.emit_json(
+            {
+                **judgement.payload(),
+                "summary": whole.payload(),
+                "notes": [{"reader": n.reader, "code": n.code, "text": n.text} for n in notes],
+            }
+        )
+    else:
+        colour = sys.stdout.isatty()
+        cli.emit(people.judgement(whole, judgement, wait_min, notes=notes, colour=colour))
+    return cli.EXIT_VERDICT[judgement.verdict]
+
+
+def gather(
+    *, repo: str | None, record: str | None, summary: str | None, progress: str | None
+) -> list[Reading]:
+    """The readings, in the order in which their items stand in a field. (SPEC RD-SUM-1)"""
+    readings = []
+    if summary is not None:
+        readings.append(_given(Summary.from_json(cli.read_input(summary))))
+    readings.append(git_status.read(Path(repo) if repo is not None else None))
+    if record is not None:
+        readings.append(claude_code.read(Path(record), named=True))
+    elif summary is None:
+        readings.append(_newest(Path(repo) if repo is not None else None))
+    if progress is not None:
+        readings.append(_run(progress))
+    return readings
+
+
+def _run(name: str) -> Reading:
+    """What the ledger of a run knows; `name` is a run's id, or the directory of one."""
+    from verdict_core.hosts.progress import state_directory
+    from verdict_core.progress.ledger import Ledger
+    from verdict_core.progress.runs import run_directory
+    from verdict_core.readers import progress_ledger
+
+    is_id = "/" not in name and not Path(name).is_dir()
+    directory = run_directory(state_directory(None), name) if is_id else Path(name)
+    return progress_ledger.read(Ledger(directory))
+
+
+def _given(summary: Summary) -> Reading:
+    items: dict[str, Any] = {name: getattr(summary, name) for name in FIELDS}
+    return Reading("summary", items, frozenset(summary.unknown), summary.session)
+
+
+def _newest(repo: Path | None) -> Reading:
+    """The newest record of the repository that was named; else of the directory where one stands,
+    or of the top level around it, where the session may have been started."""
+    directory = repo or Path.cwd()
+    found = claude_code.find_newest(directory)
+    if found is None and repo is None:
+        with suppress(git.GitFailed):
+            found = claude_code.find_newest(git.find_top(directory))
+    if found is None:
+        text = f"no Claude Code session record of {directory.absolute()} was found; give --record"
+        return Reading("claude-code", {}, notes=(Note("claude-code", "no_record", text),))
+    reading = claude_code.read(found)
+    named = Note("claude-code", "record", f"the newest record of this directory: {found}")
+    return evolve(reading, notes=(named, *reading.notes))
