@@ -149,7 +149,7 @@ class ScopeRefused(VerdictCoreError):
 
 class LedgerFault(VerdictCoreError):
     """A ledger that cannot be written or read: append_failed, ledger_poisoned, ledger_unreadable,
-    ledger_cut. `path` is the file; what was acknowledged before stays. (SPEC PG-LEDGER)"""
+    ledger_cut, append_only. `path` is the file; what was acknowledged stays. (SPEC PG-LEDGER)"""
 
     code = "append_failed"
 
@@ -170,3 +170,41 @@ class Usage(VerdictCoreError):
     """A command line that says nothing that can be done. `path` is the option. (SPEC CV-CLI-5)"""
 
     code = "usage"
+
+
+class EmptyCorpus(VerdictCoreError):
+    """A corpus, or one file of it, without a case. `path` is its name. (SPEC CP-LINE-7)"""
+
+    code = "empty_corpus"
+
+
+class SingleLabelCorpus(VerdictCoreError):
+    """A corpus of lost cases alone, or of keep cases alone: it can show one rate only, and half
+    of a measurement passes for all of it. (SPEC CP-LINE-7)"""
+
+    code = "single_labelled_corpus"
+
+
+class DuplicateId(VerdictCoreError):
+    """An id stands on two lines of a corpus. `path` is the second. (SPEC CP-LINE-6)"""
+
+    code = "duplicate_id"
+
+
+class CorpusChanged(VerdictCoreError):
+    """A corpus that was another one at its second reading. (SPEC CP-LINE-9)"""
+
+    code = "corpus_changed"
+
+
+class EngineFailed(VerdictCoreError):
+    """What was to do the work is not there, or went away and could not be replaced: no_cluster,
+    engine_failed. Nothing is reported then. (SPEC CP-EXIT-4)"""
+
+    code = "engine_failed"
+
+
+class Unwritable(VerdictCoreError):
+    """A file that was named cannot be written. `path` is its name. (SPEC CV-CLI-5)"""
+
+    code = "unwritable"
