@@ -4,18 +4,19 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint types contracts wheel-test coverage bench clean
+COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
+	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
+
+.PHONY: demo test lint types contracts wheel-test bench clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
 	case $$status in 0|10|20) ;; *) exit $$status ;; esac
 
+# Branch coverage of what decides is counted from tests/ alone, so the properties run apart.
 test: .venv/.dev
-	$(BIN)/python -m pytest
-
-coverage: .venv/.dev
-	$(BIN)/python -m pytest tests -q --cov=verdict_core.context --cov=verdict_core.wire \
-		--cov=verdict_core.forbidden --cov-fail-under=100 --cov-report=term-missing
+	$(BIN)/python -m pytest tests -q -n 2 $(COVER)
+	$(BIN)/python -m pytest properties -q -n 2
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

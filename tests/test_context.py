@@ -96,6 +96,7 @@ def test_all_seven_fields_are_required_in_python_too() -> None:
     ],
 )
 def test_a_summary_refuses_what_is_none(fields: Any, error: Any, path: str) -> None:
+    """CV-WIRE-3."""
     with pytest.raises(error) as caught:
         summary(**fields)
     assert caught.value.path == path

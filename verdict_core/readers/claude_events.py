@@ -3,7 +3,7 @@
 In: one row, as an object. Out: its place in the graph with its role in the turn, and events: calls
 and results of the few tools that matter, the person's words, whole task lists, the queue. Law:
 nothing is taken from sidechain rows, from rows that the host wrote for itself, or from copies of
-messages in other rows. (SPEC RD-CC-ROW)
+messages in other rows. (SPEC RD-CC)
 """
 
 import re
@@ -121,7 +121,7 @@ class Listener:
     _passed: int = -1
 
     def hear(self, row: Object) -> None:
-        """Takes one row of the record. (SPEC RD-CC-ROW-1)"""
+        """Takes one row of the record. (SPEC RD-CC-6)"""
         kind = row.get("type")
         if kind == "queue-operation":
             content = words.text_of(row.get("content"))

@@ -2,7 +2,7 @@
 
 In: a directory. Out: the path of its newest session record, or None. Law: different directories can
 share a folder of records, so a record that names another directory is not believed.
-(SPEC RD-CC-FIND)
+(SPEC RD-CC-13)
 """
 
 import os
@@ -20,14 +20,14 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 
 
 def slug(directory: str) -> str:
-    """The name of the folder for `directory`, uncut. (SPEC RD-CC-FIND-1)"""
+    """The name of the folder for `directory`, uncut. (SPEC RD-CC-13)"""
     # The host counts UTF-16 units, so a character beyond the basic plane gives two dashes.
     return _NOT_PLAIN.sub(lambda m: "-" if ord(m[0]) < 0x10000 else "--", directory)
 
 
 def find_newest(directory: Path, *, config: Path | None = None) -> Path | None:
     """The record of `directory` that was written last (by mtime, then by name). `config` is the
-    host's directory: $CLAUDE_CONFIG_DIR, else ~/.claude. (SPEC RD-CC-FIND-2)"""
+    host's directory: $CLAUDE_CONFIG_DIR, else ~/.claude. (SPEC RD-CC-13)"""
     if config is None:
         config = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     names = _names(directory)

@@ -2,7 +2,7 @@
 
 In: the roles of live rows, the person's last message, all events in file order. Out: the items.
 Laws: the last message and the running turn are one item; a notification is never typed input; an
-operation on the queue takes what the record shows that it took. (SPEC RD-CC-NEXT)
+operation on the queue takes what the record shows that it took. (SPEC RD-CC)
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _STANDS = _WORKING | {Role.TEXT, Role.STOP}
 
 def running_turn(roles: Sequence[int], talk: Talk) -> tuple[str, ...]:
     """The turn that the last live row leaves unfinished: the person's last message, marked with
-    RUNNING; without the mark when it was interrupted before any answer. (SPEC RD-CC-NEXT-1)"""
+    RUNNING; without the mark when it was interrupted before any answer. (SPEC RD-CC-11)"""
     last = last_row(roles, _STANDS)
     if last >= 0 and roles[last] in _WORKING:
         return (RUNNING + (talk.message or NO_TEXT),)
@@ -88,7 +88,7 @@ class _Queue:
 
 
 def queue_left(events: Iterable[Event]) -> tuple[str, ...]:
-    """Typed input that still waits. (SPEC RD-CC-NEXT-2)"""
+    """Typed input that still waits. (SPEC RD-CC-10)"""
     queue = _Queue()
     for event in events:
         queue.take(event)

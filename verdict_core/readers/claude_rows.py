@@ -3,7 +3,7 @@
 In: for each row its id, its parent's and what it says, in file order. Out: the branch that ends in
 the leaf. Laws: a row whose parent is missing is joined to the row before it, so a lost row never
 kills what stands before it; a row without any parent begins a conversation, and nothing before it
-counts; a sidechain row never counts. (SPEC RD-CC-LIVE)
+counts; a sidechain row never counts. (SPEC RD-CC-3)
 """
 
 from array import array
@@ -130,7 +130,7 @@ class Rows:
         )
 
     def branch(self) -> Branch:
-        """The rows that count, once all are added. There must be a leaf. (SPEC RD-CC-LIVE-1)"""
+        """The rows that count, once all are added. There must be a leaf. (SPEC RD-CC-3)"""
         for number, uuid in self._pending.items():
             # A result can be written before the call that is its parent.
             self._parents[number] = self._numbers.get(uuid, _MISSING)

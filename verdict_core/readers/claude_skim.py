@@ -3,7 +3,7 @@
 In: a line. Out: whether it was one row that can tell no more than its place; then that is added.
 Laws: a skimmed line begins and ends as one row and holds no second one; whatever a byte test does
 not prove is left to the parser; with or without skimming a record reads the same.
-(SPEC RD-CC-SKIM)
+(SPEC RD-CC)
 """
 
 import re
@@ -102,7 +102,7 @@ class Skimmer:
 
     def skim(self, line: bytes) -> bool:
         """Whether `line` needs no parsing; then its row, if it has one, is in the graph.
-        (SPEC RD-CC-SKIM-1)"""
+        (SPEC RD-LINE-4)"""
         needles = _SPACED if line.startswith(b'{"parentUuid": ') else _COMPACT
         head = needles.head.match(line)
         if head is None:

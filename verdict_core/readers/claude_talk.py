@@ -2,7 +2,7 @@
 
 In: the live events in file order, the results of live calls, the roles of live rows. Out: the items
 of both fields, and the rows from which on nothing older matters. Laws: only the person settles a
-question; only a commit, or writing a plan down, settles a decision. (SPEC RD-CC-TALK)
+question; only a commit, or writing a plan down, settles a decision. (SPEC RD-CC)
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,7 +125,7 @@ class _Fold:
 
 def read_talk(events: Sequence[Event], results: Mapping[str, Result], roles: Sequence[int]) -> Talk:
     """What `events` leave open. `roles` has the role of each row, NOTHING for a dead one.
-    (SPEC RD-CC-TALK-1)"""
+    (SPEC RD-CC-8)"""
     fold = _Fold(results)
     for event in events:
         fold.take(event)
@@ -142,7 +142,7 @@ def read_talk(events: Sequence[Event], results: Mapping[str, Result], roles: Seq
 
 def blocked_rows(events: Sequence[Event], roles: Sequence[int]) -> set[int]:
     """The rows of messages that a hook blocked: nothing was answered before it did.
-    (SPEC RD-CC-TALK-2)"""
+    (SPEC RD-CC-14)"""
     rows: set[int] = set()
     said = -1
     for event in events:

@@ -2,7 +2,7 @@
 
 In: the live events in file order. Out: the open todos, what is in doubt about them, and from where
 on the state is sure. Laws: a call that failed changes nothing; a whole list replaces what it lists;
-a compaction changes nothing. (SPEC RD-CC-TODO)
+a compaction changes nothing. (SPEC RD-CC)
 """
 
 import re
@@ -128,7 +128,7 @@ class _Fold:
 
 
 def fold_todos(events: Sequence[Event], results: Mapping[str, Result]) -> Todos:
-    """The todos that `events` leave. `results` are those of live calls. (SPEC RD-CC-TODO-1)"""
+    """The todos that `events` leave. `results` are those of live calls. (SPEC RD-CC-7)"""
     fold = _Fold(results)
     for event in events:
         fold.take(event)

@@ -1,7 +1,7 @@
 """What texts in a Claude Code record mean.
 
 In: a text of a row. Out: who wrote it, or what it did. Law: the host's words are told by how they
-begin, from these tables alone; any other text in a user row is the person's. (SPEC RD-CC-WORD)
+begin, from these tables alone; any other text in a user row is the person's. (SPEC RD-CC-6)
 """
 
 import re

@@ -55,7 +55,7 @@ class TodoList:
 
 def item(value: object) -> str:
     """`value` as an item of a summary: verbatim, without lone surrogates; NO_TEXT where it is no
-    text or a blank one. (SPEC RD-ITEM-1)"""
+    text or a blank one. (SPEC RD-SUM-3)"""
     return scalar(value) if isinstance(value, str) and value.strip() else NO_TEXT
 
 
