@@ -24,11 +24,13 @@ from verdict_core.errors import BadValue, InvalidJson, MissingField, UnknownFiel
         (b"[" * 129 + b"]" * 129, "too_deep", None),
         (b"[" * 200 + b"\xff", "invalid_utf8", 200),
         (b"[" + b"[]," * 150 + b"[]\n, x]", "invalid_json", 456),
+        (b"[" + b"[]," * 150 + b"[]]],[1", "invalid_json", None),
     ],
 )
 def test_a_refusal_names_the_code_and_the_offset(
     text: bytes, code: str, offset: int | None
 ) -> None:
+    """CV-ERR-1."""
     with pytest.raises(InvalidJson) as caught:
         wire.parse(text)
     assert (caught.value.code, caught.value.path) == (code, "$")
@@ -39,6 +41,7 @@ def test_a_refusal_names_the_code_and_the_offset(
 
 
 def test_text_may_be_given_as_a_string() -> None:
+    """CV-WIRE-3."""
     assert wire.parse('{"a": ["é"]}') == {"a": ["é"]}
     with pytest.raises(InvalidJson) as caught:
         wire.parse('"\udc88"')
@@ -55,6 +58,7 @@ def test_nan_is_read_only_where_it_has_a_code_of_its_own() -> None:
 def test_the_depth_of_the_parser_is_ours() -> None:
     """A later parser may have another limit of its own; ours is measured against it."""
     assert wire._PADDING >= 0
+    assert wire.parse(b"[" + b"[]," * 200 + b"[]]") == [[]] * 201
     for depth, sound in ((127, True), (128, True), (129, False), (200, False)):
         text = b'{"a":[' * (depth // 2) + b"[]" * (depth % 2) + b"]}" * (depth // 2)
         if sound:
@@ -79,6 +83,7 @@ def test_canonical_bytes_are_those_of_rfc_8785(value: Any) -> None:
 
 
 def test_a_string_is_quoted_as_rfc_8785_quotes_it() -> None:
+    """CV-STATE-2."""
     every = "".join(map(chr, range(0x300)))
     assert wire.quoted(every).encode() == rfc8785.dumps(every)
 

@@ -5,14 +5,13 @@ order. Law: five fields are items and are counted; what is not known is never ta
 (SPEC CV-SUM)
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from verdict_core import wire
-from verdict_core.errors import ROOT, BadValue, VerdictCoreError, child
+from verdict_core.errors import ROOT, BadValue, VerdictCoreError
 from verdict_core.forbidden import refuse_forbidden
 
 FIELDS = ("todos", "uncommitted", "questions", "decisions", "next_steps")
@@ -34,11 +33,7 @@ SLOTS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def _slot(name: str) -> Any:
-    return field(converter=partial(SLOTS[name], path=child(ROOT, name)))
-
-
-@frozen(kw_only=True)
+@frozen(init=False)
 class Summary:
     """What a session holds that is landed nowhere else.
 
@@ -47,13 +42,34 @@ class Summary:
     that was left out would read as empty. Raises WrongType or BadValue. (SPEC CV-SUM-1)
     """
 
-    session: str = _slot("session")
-    todos: tuple[str, ...] = _slot("todos")
-    uncommitted: tuple[str, ...] = _slot("uncommitted")
-    questions: tuple[str, ...] = _slot("questions")
-    decisions: tuple[str, ...] = _slot("decisions")
-    next_steps: tuple[str, ...] = _slot("next_steps")
-    unknown: tuple[str, ...] = _slot("unknown")
+    session: str
+    todos: tuple[str, ...]
+    uncommitted: tuple[str, ...]
+    questions: tuple[str, ...]
+    decisions: tuple[str, ...]
+    next_steps: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def __init__(
+        self,
+        *,
+        session: str,
+        todos: Sequence[str],
+        uncommitted: Sequence[str],
+        questions: Sequence[str],
+        decisions: Sequence[str],
+        next_steps: Sequence[str],
+        unknown: Sequence[str],
+    ) -> None:
+        self.__attrs_init__(
+            wire.text(session, "$.session"),
+            wire.texts(todos, "$.todos"),
+            wire.texts(uncommitted, "$.uncommitted"),
+            wire.texts(questions, "$.questions"),
+            wire.texts(decisions, "$.decisions"),
+            wire.texts(next_steps, "$.next_steps"),
+            _unknown(unknown, "$.unknown"),
+        )
 
     @property
     def count(self) -> int:
