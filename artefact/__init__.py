@@ -1,0 +1,1 @@
+"""What would be published, taken apart and attacked: `make artefact`."""
