@@ -86,6 +86,7 @@ def settle() -> None:
 @unhurried
 @given(trees())
 def test_every_path_on_the_disk_is_in_the_fingerprint(files: Files) -> None:
+    """PG-FP-1."""
     with on_disk(files) as top:
         listed = {b"."}
         for folder, folders, plain in os.walk(top):
@@ -99,6 +100,7 @@ def test_every_path_on_the_disk_is_in_the_fingerprint(files: Files) -> None:
 @unhurried
 @given(trees())
 def test_a_fingerprint_does_not_differ_from_itself(files: Files) -> None:
+    """PG-DIFF-1: and only a difference is one."""
     with on_disk(files) as top:
         snapshot = take(whole(top))
         assert compare(snapshot, snapshot) == ()
@@ -110,6 +112,7 @@ def test_a_fingerprint_does_not_differ_from_itself(files: Files) -> None:
 def test_any_changed_byte_is_seen_under_any_mtime(
     files: Files, data: st.DataObject, restored: bool
 ) -> None:
+    """PG-FP-2, PG-FP-5, PG-DIFF-1."""
     path = data.draw(st.sampled_from(sorted(files)))
     assume(files[path])
     place = data.draw(st.integers(0, len(files[path]) - 1))
@@ -131,6 +134,7 @@ def test_any_changed_byte_is_seen_under_any_mtime(
 def test_bytes_written_and_put_back_with_their_mtime_are_seen(
     files: Files, data: st.DataObject
 ) -> None:
+    """PG-DIFF-3, PG-FP-2."""
     path = data.draw(st.sampled_from(sorted(files)))
     with on_disk(files) as top:
         before = take(whole(top))
@@ -149,6 +153,7 @@ def test_bytes_written_and_put_back_with_their_mtime_are_seen(
 def test_what_is_added_is_named_and_nothing_else_is(
     files: Files, path: bytes, content: bytes
 ) -> None:
+    """PG-DIFF-2, PG-DIFF-1."""
     assume(without_conflicts({**files, path: content}).keys() == {*files, path})
     assume(not any(other.startswith(path + b"/") for other in files))
     assume(path not in files)
@@ -165,6 +170,7 @@ def test_what_is_added_is_named_and_nothing_else_is(
 def test_the_content_digest_depends_on_no_time_and_no_order(
     files: Files, data: st.DataObject
 ) -> None:
+    """PG-FP-9."""
     order = data.draw(st.permutations(sorted(files)))
     times = st.integers(0, 2**33)
     with on_disk(files) as one, on_disk({path: files[path] for path in order}) as other:
@@ -177,6 +183,7 @@ def test_the_content_digest_depends_on_no_time_and_no_order(
 @unhurried
 @given(trees(), trees())
 def test_other_names_or_bytes_have_another_content_digest(one: Files, other: Files) -> None:
+    """PG-FP-9."""
     assume(one != other)
     with on_disk(one) as first, on_disk(other) as second:
         assert take(whole(first)).content_digest != take(whole(second)).content_digest
@@ -187,6 +194,7 @@ def test_other_names_or_bytes_have_another_content_digest(one: Files, other: Fil
 def test_below_a_declared_ignore_nothing_is_named_and_each_file_is_counted(
     files: Files, added: list[bytes]
 ) -> None:
+    """PG-DIFF-6, PG-SCOPE-10."""
     new = without_conflicts({b"src/out/new/" + path: b"new" for path in added})
     assume(not any(path.startswith(b"src") for path in files))
     with on_disk({**files, b"src/x": b"1", b"src/out/y": b"2"}) as top:
@@ -213,6 +221,7 @@ texts = st.text(max_size=12) | st.lists(
 @example("out/x")
 @example("\ud800")
 def test_any_text_is_refused_or_names_a_root_inside_the_workspace(text: str) -> None:
+    """PG-SCOPE-1, PG-SCOPE-3, PG-SCOPE-4, PG-SCOPE-5."""
     with on_disk({b"w/src/a/f": b"f", b"w/.git/HEAD": b"junk", b"x": b"outside"}) as outer:
         os.symlink(b"..", outer + b"/w/out")
         top = Path(os.fsdecode(outer)) / "w"
@@ -258,6 +267,7 @@ def fits(names: Sequence[str], pattern: Sequence[str]) -> bool:
 def test_a_glob_fits_what_its_definition_says(
     pattern: list[str], path: list[str], is_directory: bool, only: bool
 ) -> None:
+    """PG-SCOPE-10."""
     ignore = "/".join(pattern) + "/" * only
     scope = GuardScope("x", Path("/"), b"x", ignores=(ignore,))
     expected = fits(path, pattern) and (is_directory or not only)

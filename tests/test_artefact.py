@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("artefact.__main__", reason="the artefact check is not part of the wheel")
-from artefact.__main__ import IN_SDIST, faults_of_sdist, faults_of_wheel  # noqa: E402  # see above
+from artefact.__main__ import IN_SDIST, faults_of_sdist, faults_of_wheel
 
 WHEEL = [
     "verdict_core/__init__.py",

@@ -64,6 +64,7 @@ def test_a_true_claim_exits_0_and_a_false_one_10(progress: Progress) -> None:
 
 
 def test_what_was_fingerprinted_is_always_printed(progress: Progress) -> None:
+    """PG-CLI-1."""
     done = progress("verify", "--claim", "c", "--scope", "src/**", "--check", "--", "touch",
                     "src/b.py", json=False)  # fmt: skip
     lines = done.stdout.decode().splitlines()
@@ -81,7 +82,7 @@ def test_hints_ignores_and_gaps_are_said(progress: Progress, workspace: Path) ->
     words = ("verify", "--claim", "c", "--scope", "src", "--check")
     first = progress(*words, "--", *make, "a", json=False).stdout.decode()
     assert "--ignore NAME/" in first
-    assert "not compared: src/big: over_cap" in first
+    assert "not compared: src/big: over hash cap, content not compared" in first
     second = progress(*words, "--ignore", "__pycache__/", "--", *make, "b", json=False)
     assert "declared ignores hid 1 changes" in second.stdout.decode()
     assert second.returncode == 0

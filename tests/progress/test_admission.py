@@ -60,6 +60,7 @@ def test_the_table_has_all_72_cells_and_no_other() -> None:
 def test_an_unchanged_workspace_leaves_what_the_grid_says(
     status: Status, integrity: Integrity, contract: Contract
 ) -> None:
+    """PG-ADMIT-2."""
     ruling = admit(status, integrity, contract, False)
     letter = grid()[status, integrity, contract]
     assert ruling.status == AFTER[letter]

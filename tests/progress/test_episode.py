@@ -125,7 +125,7 @@ def test_prog_11_without_a_verifier_there_is_only_a_claim(
 def test_a_changed_workspace_never_admits(
     workspace: Path, scope: GuardScope, ledger: Ledger, report: str
 ) -> None:
-    """PG-EPI-3, and fp-03: the change is stated, nobody is accused."""
+    """PG-EPI-3, PG-EPI-1, and fp-03: the change is stated, nobody is accused."""
     write = f"open({str(workspace / 'src' / 'b.py')!r}, 'w').close()"
     episode = verify("clean", scope, says(report, write), ledger)
     assert (episode.ruling.status, episode.ruling.integrity) == ("blocked", "violation")
@@ -180,7 +180,7 @@ def test_a_gap_that_holds_integrity_at_suspect(workspace: Path, ledger: Ledger) 
     assert (episode.ruling.status, episode.ruling.integrity) == ("complete", "suspect")
     assert episode.ruling.outcome is Outcome.EVIDENCE
     assert episode.reasons == ("evidence_unreadable", "integrity_suspect")
-    assert episode.gaps == (".: head_unreadable",)
+    assert episode.gaps == (".: HEAD of this repository cannot be read",)
     assert entries(ledger)[1]["evidence_gaps"] == [{"path": ".", "why": "head_unreadable"}]
     violation = verify("x", resolve("src/**", workspace), says(GOOD + "Integrity: violation\n"),
                        ledger)  # fmt: skip
@@ -193,7 +193,10 @@ def test_a_file_over_the_cap_is_named_as_not_compared(
     with (workspace / "src" / "big").open("wb") as file:
         file.truncate((16 << 20) + 1)
     episode = verify("x", scope, says(GOOD), ledger)
-    assert (episode.ruling.outcome, episode.gaps) == (Outcome.PROGRESS, ("src/big: over_cap",))
+    assert (episode.ruling.outcome, episode.gaps) == (
+        Outcome.PROGRESS,
+        ("src/big: over hash cap, content not compared",),
+    )
 
 
 @pytest.mark.parametrize(

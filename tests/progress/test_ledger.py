@@ -80,6 +80,7 @@ def chained(*drafts: dict[str, Any]) -> bytes:
 
 
 def test_an_entry_is_one_line_of_canonical_json_chained_to_the_one_before(tmp_path: Path) -> None:
+    """PG-LEDGER-3."""
     ledger = Ledger(run_directory(tmp_path, "s-a"))
     entries = [
         ledger.append(claim_body("\u2028 \U0001f600 \x00")),
@@ -104,12 +105,14 @@ def test_an_entry_is_one_line_of_canonical_json_chained_to_the_one_before(tmp_pa
 
 
 def test_the_time_of_an_entry_is_rfc_3339_in_utc(tmp_path: Path) -> None:
+    """PG-ENTRY-3."""
     said = Ledger(tmp_path).append(claim_body())["time"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", said)
     assert abs(datetime.fromisoformat(said) - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 def test_directories_and_files_are_their_owners_alone(tmp_path: Path) -> None:
+    """PG-LEDGER-1."""
     ledger = Ledger(run_directory(tmp_path / "state", "s-a"))
     ledger.append(claim_body())
     modes = {
@@ -179,6 +182,7 @@ def test_a_directory_above_that_fails_to_sync_fails_the_append() -> None:
 def test_a_body_that_is_not_of_the_closed_form_is_refused_and_nothing_is_written(
     body: dict[str, Any], error: type[VerdictCoreError], path: str
 ) -> None:
+    """PG-ENTRY-1."""
     disk = StrictDisk()
     with pytest.raises(error) as caught:
         Ledger(RUN, disk).append(body)
@@ -240,6 +244,7 @@ def test_an_empty_report_is_a_report() -> None:
 
 
 def test_lists_are_cut_to_whole_items_and_their_counts_tell() -> None:
+    """PG-ENTRY-4."""
     changed = [{"change": "content", "path": f"src/{number:06}"} for number in range(20_000)]
     missing = ["m" * LIST_BYTES]
     raw = written(claim_body(), ruling_body(1, changed=changed, missing=missing, evidence=["e"]))
@@ -259,6 +264,7 @@ def test_a_list_that_just_fits_is_not_cut() -> None:
 
 
 def test_a_claim_that_leaves_its_ruling_no_room_is_refused_before_anything_is_verified() -> None:
+    """PG-ENTRY-4."""
     disk = StrictDisk()
     with pytest.raises(BadValue, match="fit into its line"):
         Ledger(RUN, disk).append(claim_body("x" * CLAIM_BYTES))
@@ -292,6 +298,7 @@ def test_the_ruling_on_the_longest_claim_with_all_at_its_cap_fits() -> None:
 
 
 def test_led_02_a_torn_line_is_closed_off_and_the_next_entry_stands_on_its_own() -> None:
+    """PG-LEDGER-6."""
     raw = written(claim_body("one"), claim_body("two"))
     first = raw.index(b"\n") + 1
     ledger = on(raw[: first + 30])
@@ -330,6 +337,7 @@ def test_led_05_line_separators_inside_strings_end_no_line() -> None:
 
 
 def test_a_mark_at_offset_0_and_crlf_are_read_and_never_written() -> None:
+    """PG-READ-4."""
     raw = written(claim_body("one"), ruling_body(1, "one"))
     other = b"\xef\xbb\xbf" + raw.replace(b"\n", b"\r\n")
     ledger = on(other)
@@ -345,6 +353,7 @@ def test_a_mark_at_offset_0_and_crlf_are_read_and_never_written() -> None:
 
 
 def test_a_mark_counts_as_one_at_offset_0_alone() -> None:
+    """PG-READ-4."""
     raw = written(claim_body("one"))
     ledger = on(raw + b"\xef\xbb\xbf" + raw)
     assert [(one.line, one.why) for one in ledger.read().damaged] == [(2, "not_json")]
@@ -352,6 +361,7 @@ def test_a_mark_counts_as_one_at_offset_0_alone() -> None:
 
 
 def test_each_kind_of_damage_is_located_and_breaks_nothing_else() -> None:
+    """PG-READ-3."""
     raw = written(claim_body("one"))
     line = raw[:-1]
     others = [
@@ -390,6 +400,7 @@ def test_a_missing_ledger_says_nothing() -> None:
 def test_a_ledger_that_cannot_be_read_is_a_fault_and_not_an_empty_one(
     call: Callable[[Ledger], object], tmp_path: Path
 ) -> None:
+    """PG-READ-1."""
     ledger = Ledger(tmp_path)
     ledger.path.mkdir()
     fault = fault_of(lambda: call(ledger))
@@ -408,6 +419,7 @@ def test_a_state_json_that_cannot_be_read_is_never_written_over(tmp_path: Path) 
 
 
 def test_the_number_is_the_physical_line_whatever_lies_before_it() -> None:
+    """PG-LEDGER-9."""
     raw = written(claim_body("one"))
     torn = [b"", b"\0" * 5000, b'{"a', b"x" * 100_000, raw[:-2]]
     assert on(raw + b"\n".join(torn)).append(claim_body())["number"] == 7
@@ -441,6 +453,7 @@ def test_the_last_line_is_found_without_reading_the_ledger() -> None:
 
 
 def test_led_10_a_request_to_shrink_is_refused_and_every_rejected_round_stays() -> None:
+    """PG-LEDGER-10."""
     ledger = Ledger(RUN, StrictDisk())
     for number in range(1, 11, 2):
         ledger.append(claim_body("c"))
@@ -544,6 +557,7 @@ def test_led_08_a_state_json_of_zeros_is_rebuilt_from_the_ledger() -> None:
 
 
 def test_state_json_names_the_last_line_that_it_covers(tmp_path: Path) -> None:
+    """PG-STATE-3."""
     ledger = Ledger(tmp_path)
     ledger.append(claim_body())
     last = ledger.append(ruling_body(1))
@@ -602,6 +616,7 @@ def test_a_state_json_that_covers_no_entry_is_no_sign_of_a_cut() -> None:
 def test_a_ledger_that_was_cut_is_told_and_nothing_is_written_over_the_evidence(
     left: int | None, tmp_path: Path
 ) -> None:
+    """PG-STATE-7."""
     ledger = Ledger(tmp_path)
     for number in (1, 3):
         ledger.append(claim_body("c"))
@@ -690,6 +705,7 @@ def test_an_altered_line_is_named_and_not_the_one_after_it() -> None:
 
 
 def test_an_altered_last_line_stays_altered_when_an_entry_is_chained_to_it() -> None:
+    """PG-AUDIT-4."""
     raw = written(claim_body("a")).replace(b'"a"', b'"A"')
     ledger = on(raw)
     ledger.append(claim_body("b"))
@@ -697,6 +713,7 @@ def test_an_altered_last_line_stays_altered_when_an_entry_is_chained_to_it() -> 
 
 
 def test_a_damaged_last_line_that_has_its_lf_was_no_torn_append() -> None:
+    """PG-AUDIT-4."""
     raw = written(claim_body("a"), claim_body("b"))
     assert breaks(on(raw[:-20] + b"\n")) == [(2, "altered")]
     assert breaks(on(raw[:-20])) == []
@@ -767,6 +784,7 @@ def test_a_time_that_is_not_rfc_3339_in_utc_makes_no_entry() -> None:
     ],
 )
 def test_a_session_names_its_run(session: str, run: str) -> None:
+    """PG-RUN-1."""
     assert run_id(session, Path("/")) == run
 
 
@@ -774,6 +792,7 @@ def test_a_session_names_its_run(session: str, run: str) -> None:
 def test_without_a_session_the_real_working_directory_names_the_run(
     session: str | None, tmp_path: Path
 ) -> None:
+    """PG-RUN-1."""
     real = tmp_path / "caf\u00e9"
     real.mkdir()
     (tmp_path / "link").symlink_to(real)
@@ -782,4 +801,5 @@ def test_without_a_session_the_real_working_directory_names_the_run(
 
 
 def test_a_run_lies_below_the_state_directory() -> None:
+    """PG-RUN-2."""
     assert run_directory(Path("/state"), "s-a") == RUN

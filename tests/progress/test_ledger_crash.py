@@ -160,6 +160,7 @@ def survives_every_power_cut(make: Make) -> int:
 
 
 def test_a_power_cut_at_any_call_loses_no_acknowledged_entry() -> None:
+    """PG-LEDGER-2, PG-LEDGER-5."""
     assert survives_every_power_cut(Ledger) > 2800
 
 
@@ -226,6 +227,7 @@ def reports_every_failed_sync(make: Make) -> None:
 
 
 def test_a_failed_sync_fails_its_append_and_poisons_the_handle() -> None:
+    """PG-LEDGER-7."""
     reports_every_failed_sync(Ledger)
 
 
@@ -252,6 +254,7 @@ def reports_every_short_write(make: Make, directory: Path) -> None:
 
 
 def test_a_short_write_is_never_acknowledged_and_its_tail_is_closed_off(tmp_path: Path) -> None:
+    """PG-LEDGER-7."""
     reports_every_short_write(Ledger, tmp_path)
 
 
@@ -408,6 +411,7 @@ def waits_for_the_lock(make: Make, directory: Path) -> None:
 def test_a_second_handle_in_the_same_process_waits_until_the_first_has_written(
     tmp_path: Path,
 ) -> None:
+    """PG-LEDGER-4."""
     waits_for_the_lock(Ledger, tmp_path)
 
 

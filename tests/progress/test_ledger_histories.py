@@ -66,6 +66,7 @@ def files(draw: st.DrawFn) -> list[bytes]:
 def test_an_append_to_any_file_keeps_every_byte_and_every_entry_of_it(
     lines_before: list[bytes], ended: bool
 ) -> None:
+    """PG-LEDGER-3, PG-LEDGER-6, PG-LEDGER-10."""
     raw = b"\n".join(lines_before) + (b"\n" if ended else b"")
     disk = StrictDisk({LEDGER: raw})
     ledger = Ledger(RUN, disk)
@@ -89,6 +90,7 @@ def test_an_append_to_any_file_keeps_every_byte_and_every_entry_of_it(
 @example(b"\n")
 @example(b"\xef\xbb\xbf\n\xef\xbb\xbf")
 def test_no_bytes_make_reading_adding_or_auditing_crash(raw: bytes) -> None:
+    """PG-LEDGER-9."""
     ledger = Ledger(RUN, StrictDisk({LEDGER: raw}))
     count = raw.count(b"\n") + (not raw.endswith(b"\n") and raw != b"")
     assert ledger.append(claim_body())["number"] == count + 1
@@ -100,6 +102,7 @@ def test_no_bytes_make_reading_adding_or_auditing_crash(raw: bytes) -> None:
 @settings(unhurried, max_examples=60)
 @given(st.integers(0, 6), st.data())
 def test_an_append_behind_a_cut_is_refused(count: int, data: st.DataObject) -> None:
+    """PG-LEDGER-8."""
     disk = StrictDisk()
     ledger = Ledger(RUN, disk)
     for _ in range(count + 1):
@@ -117,6 +120,7 @@ def test_an_append_behind_a_cut_is_refused(count: int, data: st.DataObject) -> N
 def test_what_is_read_is_what_was_appended(
     claim: str, scope: str, missing: list[str], evidence: list[str], verifier: list[str]
 ) -> None:
+    """PG-ENTRY-1, PG-READ-2."""
     verifier = [one for one in verifier if one.isascii()]
     members: dict[str, Any] = {"scope": scope, "verifier": verifier}
     ledger = Ledger(RUN, StrictDisk())

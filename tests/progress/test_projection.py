@@ -203,6 +203,7 @@ def test_a_right_hash_on_what_is_no_entry_breaks_nothing(line: bytes) -> None:
 
 
 def test_prog_15_a_verified_round_whose_content_differs_is_stale_and_stays_verified() -> None:
+    """PG-STATE-6."""
     disk = StrictDisk()
     ledger = Ledger(RUN, disk)
     scope, claim = "src/parser", "parser handles CRLF"
@@ -219,6 +220,7 @@ def test_prog_15_a_verified_round_whose_content_differs_is_stale_and_stays_verif
 
 
 def test_a_scope_that_has_no_digest_now_is_stale() -> None:
+    """PG-STATE-6."""
     state = project(lines(claim_body(), ruling_body(1)))
     assert stale(state, lambda one: None) == (1,)
     never = project(lines(claim_body(), ruling_body(1, after=None)))
@@ -282,6 +284,7 @@ def test_a_state_of_another_form_is_none_though_its_digest_is_right() -> None:
 
 
 def test_every_flipped_bit_of_a_state_json_makes_it_none() -> None:
+    """PG-STATE-3."""
     data = rendered(project(lines(claim_body(), ruling_body(1))))
     for place in range(len(data)):
         for bit in range(8):

@@ -87,6 +87,7 @@ class TestCases:
         )
 
     def test_prog_06_complete_with_something_missing_is_incomplete(self) -> None:
+        """PG-REPORT-11."""
         report = read_report(GOOD + "Missing:\n- two tests of the retry path fail\n")
         assert values(report) == ("incomplete", "clean", "aligned")
         assert report.reasons == (Reason.COMPLETE_WITH_MISSING,)
@@ -97,6 +98,7 @@ class TestCases:
         assert read(GOOD + text) == (BEST, ())
 
     def test_prog_08_a_translated_report_is_unread_and_a_full_width_colon_is_a_colon(self) -> None:
+        """PG-REPORT-3."""
         assert read("状态：完成\n完整性：干净\n合同审计：一致\n") == (NOTHING, UNDECLARED)
         assert read(GOOD.replace(": ", "：")) == (BEST, ())
 
@@ -119,6 +121,7 @@ class TestCases:
         )
 
     def test_prog_16_an_undeclared_integrity_is_suspect(self) -> None:
+        """PG-REPORT-4."""
         assert read("Status: complete\nContract audit: aligned\n") == (
             ("complete", "suspect", "aligned"),
             ("integrity_undeclared",),
@@ -141,6 +144,7 @@ def test_every_pair_of_values_of_a_label_comes_to_the_worse_one(control: Any) ->
 def test_a_value_that_is_not_of_the_set_is_the_conservative_one_and_never_hides_a_worse(
     control: Any,
 ) -> None:
+    """PG-REPORT-5."""
     attribute = str(control.label).split()[0].lower()
     for value in control.values:
         report = read_report(f"{control.label}: {value}\n{control.label}: certainly\n")
@@ -221,6 +225,7 @@ def test_decoration_around_label_and_value_is_overlooked(line: str) -> None:
     ],
 )
 def test_a_value_is_compared_whole_and_anything_else_is_not_of_the_set(line: str) -> None:
+    """PG-REPORT-3."""
     found, reasons = read(line)
     assert found == NOTHING
     assert reasons[:2] == ("no_status_line", "value_not_in_set:Status")
@@ -269,6 +274,7 @@ def test_a_value_is_compared_whole_and_anything_else_is_not_of_the_set(line: str
     ],
 )
 def test_a_line_that_does_not_begin_with_a_label_declares_nothing(line: str) -> None:
+    """PG-REPORT-3."""
     for value in ("complete", "blocked"):
         report = read_report(line.replace("complete", value))
         assert (values(report), report.declared) == (NOTHING, ())
@@ -286,6 +292,7 @@ def test_lf_crlf_and_cr_alone_end_a_line(end: str) -> None:
     "other", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 )
 def test_nothing_else_ends_a_line(other: str) -> None:
+    """PG-REPORT-2."""
     assert read(f"So.{other}{GOOD.splitlines()[0]}")[1] == UNDECLARED
     assert read(GOOD.rstrip().replace("\n", other))[0] == NOTHING
 
@@ -316,6 +323,7 @@ FENCED = [
 
 @pytest.mark.parametrize("fence", FENCED)
 def test_fenced_text_is_unread_and_what_follows_the_fence_is_read(fence: str) -> None:
+    """PG-REPORT-7."""
     for inside in (GOOD, BAD):
         assert read(fence.format(inside))[1] == UNDECLARED
         assert read(fence.format(inside) + GOOD) == (BEST, ())
@@ -354,6 +362,7 @@ def test_a_fence_behind_a_list_mark_is_a_fence() -> None:
     ],
 )
 def test_after_a_line_left_of_its_fence_everything_is_in_doubt(before: str) -> None:
+    """PG-REPORT-7."""
     assert read(before + GOOD) == (NOTHING, IN_DOUBT)
     assert read(before + BAD) == (WORST, ())
     assert read(before + "```\n" + BAD)[0] == WORST
@@ -365,6 +374,7 @@ def test_an_indented_fence_that_is_closed_leaves_no_doubt() -> None:
 
 
 def test_a_line_right_below_a_quote_may_belong_to_it() -> None:
+    """PG-REPORT-6."""
     assert read("> it works\n" + GOOD) == (NOTHING, IN_DOUBT)
     assert read("> it works\nsome more\n" + GOOD) == (NOTHING, IN_DOUBT)
     assert read("- > it works\n" + GOOD) == (NOTHING, IN_DOUBT)
@@ -386,6 +396,7 @@ HIDDEN = [("<!--", "-->"), *((f"<{name}>", f"</{name}>") for name in HIDING)]
 
 @pytest.mark.parametrize(("opener", "closer"), HIDDEN)
 def test_a_line_in_hidden_html_is_in_doubt(opener: str, closer: str) -> None:
+    """PG-REPORT-8."""
     for before in (opener, opener.upper(), f"- {opener}", f"x {opener} x"):
         assert read(f"{before}\n{GOOD}{closer}\n") == (NOTHING, IN_DOUBT)
         assert read(f"{before}\n{GOOD}") == (NOTHING, IN_DOUBT)
@@ -469,6 +480,7 @@ def test_a_value_in_doubt_that_is_not_of_the_set_counts_as_the_conservative_one(
 
 
 def test_what_was_declared_is_kept_in_order_and_as_it_was_said() -> None:
+    """PG-REPORT-14."""
     report = read_report(
         "- **Integrity:** Clean\nNote: x\nSTATUS: Done!\nMissing: none\nEvidence:\n"
     )
@@ -481,6 +493,7 @@ def test_what_was_declared_is_kept_in_order_and_as_it_was_said() -> None:
 
 
 def test_what_was_said_is_joined_and_cut_for_people() -> None:
+    """PG-REPORT-14."""
     report = read_report("Status: complete\nStatus:\nStatus: blocked\nIntegrity:\n")
     assert report.said(Label.STATUS) == "complete / blocked"
     assert report.said(Label.INTEGRITY) is None
@@ -533,6 +546,7 @@ MISSING: list[tuple[str, tuple[str, ...]]] = [
 
 @pytest.mark.parametrize(("text", "items"), MISSING)
 def test_the_items_under_missing(text: str, items: tuple[str, ...]) -> None:
+    """PG-REPORT-11."""
     report = read_report(GOOD + text)
     assert report.missing == items
     assert (report.status is Status.COMPLETE) is (not items)
@@ -564,6 +578,7 @@ EVIDENCE: list[tuple[str, tuple[str, ...], bool]] = [
 
 @pytest.mark.parametrize(("text", "items", "holds"), EVIDENCE)
 def test_the_items_under_evidence(text: str, items: tuple[str, ...], holds: bool) -> None:
+    """PG-REPORT-12."""
     report = read_report(GOOD + text)
     assert report.evidence == items
     assert report.status is (Status.COMPLETE if holds else Status.INCOMPLETE)
@@ -580,6 +595,7 @@ def test_both_lists_can_speak_against_complete_and_neither_against_anything_else
 
 
 def test_a_report_that_names_its_claim_is_bound_to_it() -> None:
+    """PG-REPORT-13."""
     for value in (DIGEST, DIGEST.upper(), f"`{DIGEST}`"):
         report = read_report(f"{GOOD}**Claim:** {value}\n")
         assert (report.claim, values(report), report.reasons) == (DIGEST, BEST, ())
@@ -604,6 +620,7 @@ def test_a_claim_told_again_in_words_binds_nothing(value: str) -> None:
 
 
 def test_a_report_of_two_claims_is_blocked_for_either() -> None:
+    """PG-REPORT-13."""
     report = read_report(f"{GOOD}Claim: {DIGEST}\nClaim: {OTHER}\n")
     assert (values(report), report.reasons) == (
         ("blocked", "clean", "aligned"),
@@ -613,6 +630,7 @@ def test_a_report_of_two_claims_is_blocked_for_either() -> None:
 
 
 def test_bytes_that_are_no_utf_8_become_replacement_characters_and_are_told_of() -> None:
+    """PG-REPORT-15."""
     assert decode(GOOD.encode()) == (GOOD, False)
     assert decode(b"a\xffb\xe2\x82") == ("a\ufffdb\ufffd", True)
     assert decode("a\ufffdb".encode()) == ("a\ufffdb", False)

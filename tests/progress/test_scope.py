@@ -79,6 +79,7 @@ def refusal(scope: str | None, workspace: Path, **options: Any) -> ScopeRefused:
 def test_the_root_is_the_leading_whole_components_without_a_glob(
     workspace: Path, scope: str, root: bytes
 ) -> None:
+    """PG-SCOPE-2."""
     found = resolve(scope, workspace)
     assert (found.text, found.root) == (scope, root)
     assert found.path == workspace / os.fsdecode(root)
@@ -113,18 +114,21 @@ def test_names_that_are_not_utf_8_are_bytes(workspace: Path) -> None:
 def test_fp_01_a_scope_is_required_and_there_is_no_default(
     workspace: Path, scope: str | None
 ) -> None:
+    """PG-SCOPE-1."""
     error = refusal(scope, workspace, harness_home=workspace)
     assert (error.code, error.path) == ("scope_required", scope or "$")
 
 
 @pytest.mark.parametrize("scope", ["/", "/etc/**", "//src"])
 def test_an_absolute_scope_is_refused(workspace: Path, scope: str) -> None:
+    """PG-SCOPE-1."""
     error = refusal(scope, workspace)
     assert (error.code, error.path) == ("scope_absolute", scope)
 
 
 @pytest.mark.parametrize("scope", ["..", "../x", "src/../src", "src/**/..", "**/../x", "./../x"])
 def test_a_scope_that_climbs_is_refused_wherever_it_does(workspace: Path, scope: str) -> None:
+    """PG-SCOPE-1."""
     assert refusal(scope, workspace).code == "scope_parent"
 
 
@@ -132,6 +136,7 @@ def test_a_scope_that_climbs_is_refused_wherever_it_does(workspace: Path, scope:
     "scope", ["nowhere", "src/nowhere/**", "src/a.py/x", "n\0ul", "\ud800", "x" * 300, "loop/x"]
 )
 def test_a_root_that_is_not_there_is_refused(workspace: Path, scope: str) -> None:
+    """PG-SCOPE-3."""
     (workspace / "loop").symlink_to("loop")
     assert refusal(scope, workspace).code == "scope_missing"
 
@@ -148,6 +153,7 @@ def test_a_link_that_loops_is_no_root(workspace: Path) -> None:
 def test_fp_10_a_root_that_leads_out_of_the_workspace_is_refused(
     workspace: Path, tmp_path: Path
 ) -> None:
+    """PG-SCOPE-5."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x/file").write_text("outside")
     (workspace / "out").symlink_to(tmp_path / "x")
@@ -168,6 +174,7 @@ def test_a_link_to_the_workspace_s_parent_leads_out(workspace: Path) -> None:
 def test_a_directory_whose_name_begins_like_the_workspace_s_is_outside(
     workspace: Path, tmp_path: Path
 ) -> None:
+    """PG-SCOPE-5."""
     (tmp_path / "workspace-2/src").mkdir(parents=True)
     (workspace / "out").symlink_to("../workspace-2")
     assert refusal("out/src", workspace).code == "scope_outside_workspace"
@@ -184,6 +191,7 @@ def test_a_link_inside_the_workspace_is_resolved_and_itself_remembered(workspace
 
 @pytest.mark.parametrize("scope", ["empty/**", ".git/**", "src/.hg", "src/.svn/x", "src/.git"])
 def test_a_scope_that_guards_nothing_is_refused(workspace: Path, scope: str) -> None:
+    """PG-SCOPE-4, PG-SCOPE-9."""
     (workspace / "empty").mkdir()
     for folder in (".git", "src/.hg", "src/.svn/x"):
         (workspace / folder).mkdir(parents=True)
@@ -243,6 +251,7 @@ def test_a_root_that_cannot_be_reached_is_refused(open_folder: Path) -> None:
 
 @pytest.mark.parametrize("state", ["src", "src/state", "src/not/yet/there", "link"])
 def test_a_state_directory_inside_the_root_is_refused(workspace: Path, state: str) -> None:
+    """PG-SCOPE-6."""
     (workspace / "link").symlink_to("src/parser")
     error = refusal("src/**", workspace, state_dir=workspace / state)
     assert error.code == "state_inside_scope"
@@ -268,6 +277,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_fp_01_the_harness_s_own_directories_are_left_out_at_the_top_only(home: Path) -> None:
+    """PG-SCOPE-8."""
     found = resolve("**", home, harness_home=home)
     assert found.left_out == tuple(name.encode() for name in HARNESS_DIRECTORIES)
     assert all(found.leaves_out(name) for name in HARNESS_DIRECTORIES)
@@ -344,8 +354,8 @@ def mounted(recipe: tuple[list[str], ...], at: Path) -> str:
         words = [word.format(image=image, at=at, top=top) for word in command]
         try:
             done = subprocess.run(words, capture_output=True, text=True, check=False)
-        except FileNotFoundError:
-            return f"{words[0]} is not installed"
+        except OSError as error:  # not installed, or not for this user
+            return f"{words[0]}: {error.strerror}"
         if done.returncode:
             return f"{words[0]} failed: {done.stderr.strip()[-80:]}"
     return "" if folds(top) else "it does not fold"
@@ -374,6 +384,7 @@ def folding_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_fp_12_a_folding_disk_s_own_spelling_is_used(folding_disk: Path) -> None:
+    """PG-SCOPE-7."""
     (folding_disk / "Sessions").mkdir()
     (folding_disk / "proj").mkdir()
     (folding_disk / "proj/a.py").write_text("a")
@@ -416,6 +427,7 @@ def folding(real: Callable[..., os.stat_result]) -> Callable[..., os.stat_result
 
 
 def test_fp_12_elsewhere_another_spelling_is_another_name(home: Path, tmp_path: Path) -> None:
+    """PG-SCOPE-7."""
     if folds(tmp_path):
         pytest.skip("this disk folds case, so the two spellings are one directory")
     (home / "Sessions").mkdir()
@@ -471,11 +483,13 @@ def test_fp_12_elsewhere_another_spelling_is_another_name(home: Path, tmp_path: 
 def test_an_ignore_is_a_directory_name_or_a_glob_from_the_workspace(
     workspace: Path, ignore: str, path: str, is_directory: bool, ignored: bool
 ) -> None:
+    """PG-SCOPE-10."""
     scope = GuardScope("src/**", workspace, b"src", ignores=(ignore,))
     assert scope.ignores_entry(path, is_directory) is ignored
 
 
 def test_without_an_ignore_nothing_is_ignored(workspace: Path) -> None:
+    """PG-SCOPE-10."""
     scope = resolve("src/**", workspace)
     for path in ("src/__pycache__", "node_modules", ".DS_Store", "src/a.pyc"):
         assert not scope.ignores_entry(path, True)

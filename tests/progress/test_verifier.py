@@ -137,6 +137,7 @@ class TestReports:
     def test_a_report_verifier_that_exits_with_another_status_said_nothing(
         self, tmp_path: Path
     ) -> None:
+        """PG-VERIFY-4."""
         for status in (1, 2, 255):
             testimony = CommandVerifier(python(f"print({GOOD!r})\nsys.exit({status})"))(
                 "c", "s", tmp_path
@@ -209,16 +210,19 @@ class TestChecks:
 
     @pytest.mark.parametrize("status", [1, 2, 3, 77, 125, 128, 130, 137, 255])
     def test_another_exit_status_is_incomplete(self, status: int, tmp_path: Path) -> None:
+        """PG-VERIFY-5."""
         testimony = CheckVerifier(python(f"sys.exit({status})"))("c", "s", tmp_path)
         assert weighed(testimony) == ("incomplete", "clean", "aligned")
         assert weigh(testimony, "c").reasons == (Reason.CHECK_FAILED,)
 
     @pytest.mark.parametrize("status", [126, 127])
     def test_126_and_127_say_that_nothing_was_checked(self, status: int, tmp_path: Path) -> None:
+        """PG-VERIFY-5."""
         testimony = CheckVerifier(python(f"sys.exit({status})"))("c", "s", tmp_path)
         assert (weighed(testimony), testimony.ended) == (NOBODY, Reason.NOT_STARTABLE)
 
     def test_what_a_check_writes_is_evidence_and_never_read(self, tmp_path: Path) -> None:
+        """PG-VERIFY-5."""
         testimony = CheckVerifier(
             python(
                 f"print({GOOD!r}, flush=True)\nprint('Integrity: x', file=sys.stderr)\nsys.exit(1)"
@@ -249,6 +253,7 @@ class TestEndings:
         assert found.report is None
 
     def test_too_long(self, kind: Any, tmp_path: Path) -> None:
+        """PG-VERIFY-7."""
         begun = time.monotonic()
         testimony = kind(python(f"print({GOOD!r}, flush=True)\n{LEAVES_ONE}time.sleep(600)"), 1)(
             "c", "s", tmp_path
@@ -284,6 +289,7 @@ class TestEndings:
         assert kind(["true"])("c", "s", tmp_path / "x").ended is Reason.NOT_STARTABLE
 
     def test_a_flood_is_stopped_at_once(self, kind: Any, tmp_path: Path) -> None:
+        """PG-VERIFY-7."""
         body = f"{LEAVES_ONE}while True: print({GOOD!r})"
         begun = time.monotonic()
         testimony = kind(python(body), 120)("c", "s", tmp_path)
@@ -294,6 +300,7 @@ class TestEndings:
         assert not is_running(pid_in(tmp_path / "pid"))
 
     def test_a_mebibyte_is_no_flood_and_a_byte_more_is(self, kind: Any, tmp_path: Path) -> None:
+        """PG-VERIFY-7."""
         for more, ended in ((0, None), (1, Reason.FLOOD)):
             body = f"sys.stdout.write({GOOD!r}.ljust({OUTPUT_BYTES} + {more}, 'x'))"
             testimony = kind(python(body), 60)("c", "s", tmp_path)
@@ -303,6 +310,7 @@ class TestEndings:
     def test_who_is_left_behind_and_holds_the_output_is_dead_afterwards(
         self, kind: Any, tmp_path: Path
     ) -> None:
+        """PG-VERIFY-6."""
         begun = time.monotonic()
         testimony = kind(python(f"{LEAVES_ONE}print({GOOD!r})"), 300)("c", "s", tmp_path)
         assert time.monotonic() - begun < 60
@@ -332,6 +340,7 @@ class TestSurroundings:
         "argv", ["pytest -q", "", b"true", [], [""], None, 7, [7], ["a", None]]
     )
     def test_what_is_no_list_of_words_is_refused(self, kind: Any, argv: Any) -> None:
+        """PG-VERIFY-9."""
         with pytest.raises(VerifierRefused) as refused:
             kind(argv)
         assert refused.value.code == "no_verifier"
@@ -505,6 +514,7 @@ class TestSandbox:
     def test_a_bubblewrap_that_passes_the_probe_is_what_runs_the_command(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """PG-SANDBOX-1."""
         (tmp_path / "bin").mkdir()
         program = script(tmp_path / "bin" / "bwrap", "sys.exit(137 if 'nice' in sys.argv else 0)")
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -519,6 +529,7 @@ class TestSandbox:
     def test_without_bubblewrap_it_is_refused_in_one_line(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """PG-SANDBOX-2."""
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(VerifierRefused) as refused:
             sandboxed(["true"], tmp_path)
@@ -539,6 +550,7 @@ class TestSandbox:
     def test_a_bubblewrap_that_does_not_work_here_is_refused_with_its_own_words(
         self, body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """PG-SANDBOX-2."""
         (tmp_path / "bin").mkdir()
         script(tmp_path / "bin" / "bwrap", body)
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")

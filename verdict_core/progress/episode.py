@@ -17,6 +17,7 @@ from verdict_core.progress.admission import Ruling, admit
 from verdict_core.progress.fingerprint import (
     Snapshot,
     compare,
+    gap_line,
     hints,
     ignored_changes,
     take,
@@ -25,6 +26,7 @@ from verdict_core.progress.ledger import Ledger
 from verdict_core.progress.lines import Label
 from verdict_core.progress.report import Contract, Integrity, Status
 from verdict_core.progress.scope import GuardScope
+from verdict_core.progress.tree import Gap
 from verdict_core.progress.verifier import Testimony, Verifier, Weighed, weigh
 
 Progress = Callable[[int, int], None]
@@ -86,7 +88,7 @@ def verify(
     changes = compare(before, after)
     weighed = weigh(testimony, claim) if testimony else _UNASKED
     ruling, reasons = _ruled(weighed, before.suspect or after.suspect, bool(changes))
-    gaps = [(show_path(path), str(gap)) for path, gap in dict.fromkeys((*before.gaps, *after.gaps))]
+    gaps = tuple(dict.fromkeys((*before.gaps, *after.gaps)))
     changed = tuple((show_path(change.path), str(change.kind)) for change in changes)
     said = {
         **_said(weighed, testimony),
@@ -103,7 +105,7 @@ def verify(
         reasons=reasons,
         changed=changed,
         hints=hints(changes),
-        gaps=tuple(f"{path}: {why}" for path, why in gaps),
+        gaps=tuple(gap_line(path, gap) for path, gap in gaps),
         ignored_changes=ignored_changes(before, after),
     )
 
@@ -120,7 +122,7 @@ def _found(
     ruling: Ruling,
     reasons: tuple[str, ...],
     changed: tuple[tuple[str, str], ...],
-    gaps: list[tuple[str, str]],
+    gaps: tuple[tuple[bytes, Gap], ...],
 ) -> Mapping[str, Any]:
     """What the entry keeps of the ruling, and of what the fingerprints showed."""
     return {
@@ -128,7 +130,7 @@ def _found(
         "outcome": ruling.outcome,
         "reasons": reasons,
         "changed": [{"path": path, "change": kind} for path, kind in changed],
-        "evidence_gaps": [{"path": path, "why": why} for path, why in gaps],
+        "evidence_gaps": [{"path": show_path(path), "why": gap} for path, gap in gaps],
     }
 
 

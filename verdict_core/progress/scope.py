@@ -48,7 +48,7 @@ class GuardScope:
     """A scope that was accepted. `text` and `ignores` are as given, `workspace` is absolute with
     links resolved. Paths are bytes, from the workspace, spelled as the disk spells them; `b"."` is
     the workspace itself. `links` are the symbolic links that the text passes through on its way to
-    `root`, `left_out` what a harness keeps at the root's top. (SPEC PG-SCOPE-1)"""
+    `root`, `left_out` what a harness keeps at the root's top. (SPEC PG-SCOPE-2)"""
 
     text: str
     workspace: Path
@@ -128,7 +128,7 @@ def _read(scope: str | None) -> tuple[str, tuple[str, ...]]:
 
 
 def _inside(text: str, top: Path, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The root's components, links resolved, as the disk spells them. (SPEC PG-SCOPE-5, 6)"""
+    """The root's components, links resolved, as the disk spells them. (SPEC PG-SCOPE-5, 7)"""
     real = Path(os.path.realpath(top.joinpath(*parts)))
     inner = _below(real, top)
     if inner is None:

@@ -122,10 +122,10 @@ class Tree:
     def walk(self) -> None:
         """Find every entry, a folder at a time and without recursion. The targets of links are
         read here; files are left for `hash`. (SPEC PG-FP-1)"""
-        for path in map(os.fsdecode, (*self._scope.links, self._scope.root)):
-            absolute = self._absolute(os.fsencode(path))
+        for path in (*self._scope.links, self._scope.root):
+            absolute = self._absolute(path)
             if os.path.lexists(absolute):
-                self._see(path, os.fsdecode(absolute), None, ignored=False)
+                self._see(os.fsdecode(path), os.fsdecode(absolute), None, ignored=False)
         while self._folders:
             folder, identity, ignored = self._folders.pop()
             try:
