@@ -97,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", metavar="N", default="1", help="processes; with --dask, askings at once"
     )
     verify.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:PORT")
+    verify.epilog = "Exit status: 0 no lost case let through, 1 one was, 2 over budget, 3 input."
     _thresholds(verify, wait_min=True, max_chars=True)
     _asks(verify)
 
@@ -104,7 +105,28 @@ def _parser() -> argparse.ArgumentParser:
     progress_options.add(
         progress.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser), _command
     )
+    _conformance_options(commands)
     return parser
+
+
+def _conformance_options(commands: Any) -> None:
+    parser = commands.add_parser(
+        "conformance",
+        help="check another implementation, a clause a row",
+        description="Put the suite to another implementation. `conformance serve` is this one"
+        " behind the same door. Exit status: 0 all passed, 1 something failed, 4 incomplete.",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=_conformance)
+    parser.add_argument("--json", metavar="FILE", help="write the whole report here, too")
+    parser.add_argument("--baseline", metavar="FILE", help="known failures, as NAME: REASON")
+    parser.add_argument("--examples", metavar="N", default="100", help="a property (default: 100)")
+    parser.add_argument("--seed", metavar="N", default="0", help="of what is random (default: 0)")
+    parser.add_argument("--only", metavar="CLAUSE", help="of this id; * stands for anything")
+    parser.add_argument("--time-limit", metavar="S", default="5", help="seconds for a reply")
+    parser.add_argument("--against", metavar="COMMAND", help="compare with another one instead")
+    parser.add_argument("--junit", metavar="FILE", help="write a report as JUnit XML, too")
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="after --, with arguments")
 
 
 def _command(commands: Any, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
@@ -146,9 +168,9 @@ def _asks(parser: argparse.ArgumentParser) -> None:
 
 def service_of(spec: str) -> Service:
     """The service that `--service SPEC` names. Raises BadConfig."""
-    from verdict_core.services import pick
+    from verdict_core.services import setting
 
-    return pick.service_of(spec)
+    return setting.service_of(spec)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -209,6 +231,22 @@ def _verify(options: argparse.Namespace) -> int:
         wait_min=number(options.wait_min, "--wait-min"),
         max_chars=number(options.max_chars, "--max-chars"),
         as_json=options.json,
+    )
+
+
+def _conformance(options: argparse.Namespace) -> int:
+    from verdict_core.hosts import conformance
+
+    return conformance.run(
+        command=options.command,
+        baseline=options.baseline,
+        only=options.only,
+        seed=options.seed,
+        examples=options.examples,
+        time_limit=options.time_limit,
+        against=options.against,
+        json=options.json,
+        junit=options.junit,
     )
 
 

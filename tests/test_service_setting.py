@@ -11,7 +11,7 @@ from verdict_core.context.ask import Request
 from verdict_core.errors import EXIT_INPUT, BadConfig
 from verdict_core.services.command import Command
 from verdict_core.services.openai_chat import Chat
-from verdict_core.services.pick import service_of
+from verdict_core.services.setting import service_of
 
 
 def test_a_command_is_split_as_a_shell_does_it_and_keeps_what_a_shell_would_replace() -> None:
@@ -90,7 +90,7 @@ import sys
 import verdict_core
 assert not [name for name in sys.modules if name.startswith("verdict_core.services")]
 from verdict_core.context.ask import Request
-from verdict_core.services.pick import service_of
+from verdict_core.services.setting import service_of
 service_of("command:true")
 service = service_of(sys.argv[1], deadline_s=30)
 print("openai" in sys.modules, "pydantic" in sys.modules)
