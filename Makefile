@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test artefact bench clean
+.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -31,6 +31,15 @@ contracts: .venv/.dev
 
 wheel-test: .venv/.dev
 	.ci/wheel-test $(BIN)/python
+
+mutants: .venv/.dev
+	$(BIN)/python -m mutants
+
+trace: .venv/.dev
+	$(BIN)/python -m mutants.trace
+
+proofs: .venv/.dev
+	$(BIN)/python -m proofs
 
 artefact: .venv/.dev
 	$(BIN)/python -m artefact

@@ -151,7 +151,7 @@ def digest() -> Row:
     payload = summary_payload(160)
     text = build(Summary.from_payload(payload)).text
     data = bound_bytes(payload, text)
-    value = {"format": "verdict-core/state/1", "summary": payload, "text": text}
+    value: Any = {"format": "verdict-core/state/1", "summary": payload, "text": text}
     return Row(
         f"canonical bytes and digest, {len(data) / 1000:.0f} KB",
         ("SHA-256 alone", lambda: hashlib.sha256(data).hexdigest()),

@@ -1,6 +1,7 @@
 """The implementation that the properties are put to, and how hard they look.
 
-Profiles: `ci` is the same every time, `nightly` goes looking, `mutants` is quick.
+Profiles: `ci` is the same every time, `nightly` goes looking, `mutants` is quick. A property that
+takes `subject` or `door` is asked of everybody; any other is about this package's own disk.
 """
 
 import os
@@ -8,7 +9,8 @@ import os
 import pytest
 from hypothesis import Phase, settings
 
-from verdict_core.conformance.reference import Reference
+from verdict_core.conformance import plugin
+from verdict_core.conformance.remote import Remote
 from verdict_core.conformance.subject import Subject
 
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
@@ -20,9 +22,16 @@ settings.register_profile(
     database=None,
     phases=[Phase.explicit, Phase.generate],
 )
+
+
 settings.load_profile(os.environ.get("VERDICT_CORE_PROFILE", "ci"))
 
 
 @pytest.fixture(scope="session")
-def subject() -> Subject:
-    return Reference()
+def subject(pytestconfig: pytest.Config) -> Subject:
+    return plugin.subject_of(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def door(pytestconfig: pytest.Config) -> Remote:
+    return plugin.door_of(pytestconfig)

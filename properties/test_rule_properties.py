@@ -5,10 +5,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from door import ABSENT, EMPTY, FAILS, FIELDS, ORDER, SAYS, SCRIPTS, asked, careful, judged
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verdict_core.conformance.door import (
+    ABSENT,
+    EMPTY,
+    FAILS,
+    FIELDS,
+    ORDER,
+    SAYS,
+    SCRIPTS,
+    asked,
+    bound,
+    built,
+    careful,
+    given_result,
+    judged,
+)
 from verdict_core.conformance.strategies import dump, summaries, texts
 from verdict_core.conformance.subject import Refused, Script, Subject
 
@@ -24,8 +38,10 @@ def of_count(count: int, unknown: list[str]) -> dict[str, Any]:
     return {"session": "s", **fields, "unknown": unknown}
 
 
-def cells() -> Iterator[tuple[int, list[str], int, Script | None]]:
-    return itertools.product(range(7), UNKNOWNS, range(5), SCRIPTS)
+def summaries_of(counts: range) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
+    """A summary of each count with each set of unknown fields."""
+    for count, unknown in itertools.product(counts, UNKNOWNS):
+        yield count, unknown, of_count(count, unknown)
 
 
 def reasons_by_the_table(count: int, unknown: bool, wait_min: int, script: Script | None) -> Any:
@@ -49,17 +65,29 @@ def reasons_by_the_table(count: int, unknown: bool, wait_min: int, script: Scrip
 
 
 def test_every_cell_has_the_verdict_and_the_reasons_of_the_table(subject: Subject) -> None:
-    """CV-RULE-1, CV-RULE-2, CV-RULE-3, CV-RULE-4, CV-JUDGE-1; and CV-JUDGE-3 for who is asked."""
+    """CV-RULE-1, CV-RULE-2, CV-RULE-3, CV-RULE-4, CV-ASK-4, CV-JUDGE-1; and CV-JUDGE-3 for who is
+    asked."""
     reached: set[str | None] = set()
-    for count, unknown, wait_min, script in cells():
-        judgement, times = asked(subject, of_count(count, unknown), wait_min, script)
-        expected = reasons_by_the_table(count, bool(unknown), wait_min, script)
-        assert (judgement["verdict"], judgement["reasons"]) == expected
+    cells = itertools.product(summaries_of(range(7)), range(5), SCRIPTS)
+    documents = {}
+    for (count, unknown, summary), wait_min, script in cells:
+        key = count, *unknown
+        if key not in documents:
+            documents[key] = bound(subject, summary)
+        found, requests = subject.judge(documents[key], wait_min=wait_min, script=script)
+        judgement = given_result(found)
+        verdict, reasons = reasons_by_the_table(count, bool(unknown), wait_min, script)
+        assert judgement["verdict"] == verdict, "CV-RULE-1, CV-RULE-2, CV-RULE-3"
+        if unknown:
+            assert judgement["reasons"][-1:] == ["field_unknown"], "CV-RULE-4"
+        assert judgement["reasons"] == reasons, "CV-RULE-3"
         in_band = count <= wait_min and (count > 0 or bool(unknown))
-        assert times == (1 if in_band and script is not None else 0)
-        assert judgement["detail"] == (script.detail if script and in_band else None)
-        assert judgement["score"] == (0.5 if script and script.answer and in_band else None)
-        assert (judgement["count"], judgement["unknown"]) == (count, unknown)
+        assert len(requests) == (1 if in_band and script is not None else 0), "CV-JUDGE-3"
+        detail = script.detail if script and in_band else None
+        assert judgement["detail"] == detail, "CV-ASK-4, CV-JUDGE-1"
+        score = 0.5 if script and script.answer and in_band else None
+        assert judgement["score"] == score, "CV-JUDGE-5, CV-JUDGE-1"
+        assert (judgement["count"], judgement["unknown"]) == (count, unknown), "CV-JUDGE-1"
         reached.update(judgement["reasons"], [judgement["verdict"], judgement["detail"]])
     assert reached == {*ORDER, *FAILS, None, "nothing_unlanded", "over_threshold", "in_band",
                        "service_not_configured", "service_absent", "service_unusable",
@@ -76,11 +104,11 @@ def test_an_unlanded_count_above_zero_is_never_safe(subject: Subject) -> None:
 
 
 def test_an_unknown_field_is_never_safe(subject: Subject) -> None:
-    """CV-RULE-7."""
+    """CV-RULE-7, CV-RULE-4."""
     for unknown, script in itertools.product(UNKNOWNS[1:], SCRIPTS):
         judgement = judged(subject, {**EMPTY, "unknown": unknown}, script=script)
-        assert judgement["verdict"] != "safe_to_compact"
-        assert judgement["reasons"][-1] == "field_unknown"
+        assert judgement["verdict"] != "safe_to_compact", "CV-RULE-7"
+        assert judgement["reasons"][-1:] == ["field_unknown"], "CV-RULE-4"
 
 
 @given(summaries(), st.sampled_from(FIELDS), texts(), st.integers(0, 6), st.sampled_from(SCRIPTS))
@@ -105,11 +133,14 @@ def test_adding_an_unknown_never_moves_a_verdict_towards_safe(
 
 def test_the_service_never_makes_a_verdict_less_careful(subject: Subject) -> None:
     """CV-JUDGE-4."""
-    for count, unknown, wait_min in itertools.product(range(5), UNKNOWNS, range(5)):
-        summary = of_count(count, unknown)
-        alone = careful(judged(subject, summary, wait_min))
-        for script in SCRIPTS:
-            assert careful(judged(subject, summary, wait_min, script)) >= alone
+    for _, _, summary in summaries_of(range(5)):
+        document = bound(subject, summary)
+        for wait_min in range(5):
+            found = [
+                careful(given_result(subject.judge(document, wait_min=wait_min, script=script)[0]))
+                for script in SCRIPTS
+            ]
+            assert min(found) == found[SCRIPTS.index(None)]
 
 
 @given(st.sampled_from(ORDER), st.floats(0, 1) | st.sampled_from([0, 1]))
@@ -122,11 +153,39 @@ def test_the_score_never_matters(subject: Subject, choice: str, score: float) ->
     assert {**scored, "score": None} == {**other, "score": None}
 
 
+@given(summaries(), st.sampled_from(SCRIPTS[1:]))
+def test_the_service_is_asked_about_the_state_that_is_judged(
+    subject: Subject, summary: dict[str, Any], script: Script
+) -> None:
+    """CV-ASK-1, CV-JUDGE-3: the three options in order, the one scale, the text, and no more."""
+    _, requests = asked(subject, {**summary, "todos": ["x"]}, 2**53 - 1, script)
+    state = built(subject, {**summary, "todos": ["x"]}, max_chars=10**9)
+    assert len(requests) == 1, "CV-JUDGE-3"
+    (request,) = requests
+    assert request.keys() == {"question", "options", "scale", "state"}
+    assert request["options"] == list(ORDER)
+    assert request["scale"] == {"min": 0, "max": 1}
+    assert request["state"] == state["text"]
+    assert request["question"]
+
+
+@pytest.mark.parametrize("safe_max", [1, 3, -1, True, 0.5, 2**53, "0"])
+def test_no_setting_widens_what_is_safe(subject: Subject, safe_max: Any) -> None:
+    """CV-RULE-5: another value than 0 is refused, and 0 changes nothing."""
+    for count in (0, 1):
+        summary = of_count(count, [])
+        document = dump({"summary": summary, "state": built(subject, summary)})
+        refused, _ = subject.judge(document, safe_max=safe_max)
+        assert isinstance(refused, Refused)
+        assert refused.code == "bad_config"
+        assert subject.judge(document, safe_max=0) == subject.judge(document)
+
+
 @pytest.mark.parametrize("wait_min", [-1, 2**53, True, 3.0, float("nan"), float("inf"), "3", None])
 def test_a_threshold_that_is_no_count_is_refused(subject: Subject, wait_min: Any) -> None:
     """CV-RULE-6."""
-    state = subject.build(dump(EMPTY))
-    refused, _ = subject.judge(dump({"summary": EMPTY, "state": state}), wait_min=wait_min)
+    document = dump({"summary": EMPTY, "state": built(subject, EMPTY)})
+    refused, _ = subject.judge(document, wait_min=wait_min)
     assert isinstance(refused, Refused)
     assert refused.code == "bad_config"
 
@@ -161,7 +220,7 @@ def test_an_answer_is_used_whole_or_not_at_all(
 ) -> None:
     """CV-ASK-3, CV-ASK-4."""
     read = subject.answer(dump(answer))
-    assert read == (answer if detail is None else {"detail": detail})
+    assert read == (answer if detail is None else {"detail": detail}), "CV-ASK-3"
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"Sure: {}", b'{"choice":"wait","choice":"wait"}'])
@@ -174,10 +233,11 @@ def test_an_answer_with_a_forbidden_name_is_refused_not_downgraded(subject: Subj
     """CV-KEY-4."""
     answer = dump({"choice": "wait", "score": 0.5, "perBlock": []})
     assert subject.answer(answer) == Refused("forbidden_key", "$.perBlock")
-    document = dump({"summary": {**EMPTY, "todos": ["x"]},
-                     "state": subject.build(dump({**EMPTY, "todos": ["x"]}))})  # fmt: skip
-    refused, times = subject.judge(document, script=Script(answer=answer))
-    assert (refused, times) == (Refused("forbidden_key", "$.perBlock"), 1)
+    summary = {**EMPTY, "todos": ["x"]}
+    document = dump({"summary": summary, "state": built(subject, summary)})
+    refused, requests = subject.judge(document, script=Script(answer=answer))
+    assert refused == Refused("forbidden_key", "$.perBlock")
+    assert len(requests) == 1, "CV-JUDGE-3"
 
 
 REQUEST = {"question": "q", "options": list(ORDER), "scale": {"min": 0, "max": 1}, "state": "s"}
@@ -195,7 +255,7 @@ OPTIONS = [
 
 
 def test_the_three_options_in_their_order_pass(subject: Subject) -> None:
-    """CV-ASK-1."""
+    """CV-ASK-1, CV-RULE-1."""
     assert subject.request(dump(REQUEST)) == REQUEST
 
 

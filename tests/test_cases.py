@@ -12,8 +12,8 @@ from claude_record import Conversation
 from gitrepo import Repo, isolate
 from running import Run
 
-from verdict_core import BadConfig, Summary, build, judge
-from verdict_core.context.ask import BadOptions, Request
+from verdict_core import BadConfig, BadOptions, Summary, build, judge
+from verdict_core.context.ask import Request
 from verdict_core.context.thresholds import read_thresholds
 from verdict_core.wire import parse
 

@@ -223,6 +223,7 @@ def record(tmp_path: Path) -> Record:
 
 
 def test_a_record_that_is_not_there_leaves_every_field_unknown(tmp_path: Path) -> None:
+    """RD-CC-1."""
     reading = read(tmp_path / "forked.jsonl")
     assert reading.unknown == frozenset(FIELDS)
     assert reading.items == dict.fromkeys(FIELDS, ())
@@ -231,6 +232,7 @@ def test_a_record_that_is_not_there_leaves_every_field_unknown(tmp_path: Path) -
 
 
 def test_a_record_that_the_person_named_must_be_there(tmp_path: Path) -> None:
+    """RD-CC-1."""
     path = tmp_path / "named.jsonl"
     with pytest.raises(Unreadable) as caught:
         read(path, named=True)
@@ -307,6 +309,7 @@ def test_rows_without_session_or_time_take_nothing_away(record: Record) -> None:
 
 
 def test_a_rewound_branch_does_not_count(record: Record) -> None:
+    """RD-CC-3."""
     start = record.tip
     record.person("first try")
     record.todos(("dead", "pending"))
@@ -320,6 +323,7 @@ def test_a_rewound_branch_does_not_count(record: Record) -> None:
 
 
 def test_a_row_whose_parent_is_missing_is_joined_to_the_row_before_it(record: Record) -> None:
+    """RD-CC-3."""
     record.todos(("kept", "pending"))
     record.says("Done.", parentUuid=uid(999))
     assert record.items("todos") == ["kept"]
@@ -338,6 +342,7 @@ def test_the_row_before_is_never_a_sidechain_row(record: Record) -> None:
 def test_a_compaction_settles_nothing_whatever_parent_it_names(
     record: Record, logical: str | None
 ) -> None:
+    """RD-CC-12."""
     record.todos(("kept", "pending"))
     record.plan("The plan")
     record.says("So far.")
@@ -367,6 +372,7 @@ def test_a_boundary_can_be_the_leaf(record: Record) -> None:
 
 
 def test_a_row_without_any_parent_begins_a_conversation(record: Record) -> None:
+    """RD-CC-4."""
     record.todos(("old", "pending"))
     record.plan("Old plan")
     record.says("Old?")
@@ -391,6 +397,7 @@ def test_rows_before_a_new_conversation_stay_dead_even_with_a_live_answers_id(
 
 
 def test_a_first_row_whose_parent_is_missing_makes_a_slice(tmp_path: Path) -> None:
+    """RD-CC-2."""
     record = Record(tmp_path, parent=uid(999))
     record.row("system", subtype="stop_hook_summary")
     record.person("go on")
@@ -414,6 +421,7 @@ def test_a_slice_is_known_again_where_the_record_itself_makes_it_sure(tmp_path: 
 
 
 def test_blocks_of_a_live_answer_are_live_and_so_are_results_of_live_calls(record: Record) -> None:
+    """RD-CC-5."""
     first = record.call("TaskCreate", {"subject": "one"}, answer="msg_p")
     one = record.tip
     second = record.call("TaskCreate", {"subject": "two"}, answer="msg_p")
@@ -487,6 +495,7 @@ def test_what_hangs_behind_the_leaf_on_a_dead_row_does_not_count(record: Record)
 
 
 def test_todo_03_a_sub_agents_list_says_nothing_about_its_parents(record: Record) -> None:
+    """RD-CC-6."""
     record.todos(("1", "pending"), ("2", "in_progress"))
     record.says("Started.")
     record.tip = None
@@ -560,6 +569,7 @@ def test_the_last_todo_list_counts(record: Record) -> None:
 
 
 def test_a_todo_list_whose_call_failed_changes_nothing(record: Record) -> None:
+    """RD-CC-7."""
     record.todos(("a", "pending"))
     record.calls("TodoWrite", {"todos": []}, "<tool_use_error>InputValidationError", "e", True)
     assert record.items("todos") == ["a"]
@@ -646,6 +656,7 @@ def test_a_task_that_failed_or_has_no_result_was_not_made(record: Record) -> Non
 def test_an_update_that_was_refused_changes_nothing(
     record: Record, text: str, use: object, failed: bool | None
 ) -> None:
+    """RD-CC-7."""
     record.task(1, "one")
     record.calls("TaskUpdate", {"taskId": "1", "status": "completed"}, text, use, failed)
     record.says("Done.")
@@ -699,6 +710,7 @@ def test_a_task_list_without_its_structured_form_leaves_the_todos_unknown(record
 
 
 def test_the_hosts_reminder_replaces_every_task_even_when_it_is_empty(record: Record) -> None:
+    """RD-CC-7."""
     record.task(1, "one")
     record.reminds(("4", "four", "in_progress"))
     record.says("Done.")
@@ -745,6 +757,7 @@ def test_an_update_of_a_task_that_the_record_did_not_make_leaves_the_todos_unkno
     ],
 )
 def test_a_last_text_that_ends_in_a_question_mark_is_a_question(record: Record, text: str) -> None:
+    """RD-CC-8."""
     record.says(text)
     assert record.items("questions") == [text]
 
@@ -803,6 +816,7 @@ def test_no_answers_are_no_answer(record: Record, answers: object) -> None:
 
 
 def test_a_question_without_a_result_is_open(record: Record) -> None:
+    """RD-CC-8."""
     record.call("AskUserQuestion", {"questions": [{"question": "Which?"}, "plain", {}]})
     assert record.items("questions") == ["Which?", "plain", NO_TEXT]
 
@@ -853,6 +867,7 @@ def test_a_question_that_was_rejected_with_words_is_settled(record: Record) -> N
 
 
 def test_an_answer_is_a_decision(record: Record) -> None:
+    """RD-CC-9."""
     record.asks("One?", "Two?", answers={"One?": "1", "Two?": ["a", "b"]})
     assert record.items("decisions") == ["One? = 1", "Two? = a, b"]
 
@@ -964,6 +979,7 @@ def test_what_does_not_commit(record: Record, command: str) -> None:
 def test_when_a_commit_succeeded(
     record: Record, output: str, failed: bool, use: dict[str, Any], settled: bool
 ) -> None:
+    """RD-CC-9."""
     record.plan("Plan")
     record.bash("git commit -m x", output, failed, **use)
     assert record.items("decisions") == ([] if settled else ["Plan"])
@@ -979,6 +995,7 @@ def test_a_commit_without_a_structured_result_counts(record: Record) -> None:
     "command", ["git init && git commit -m x", "git clone -q a b && cd b && git -C . commit -m x"]
 )
 def test_a_commit_into_a_scratch_repository_settles_nothing(record: Record, command: str) -> None:
+    """RD-CC-9."""
     record.plan("Plan")
     record.bash(command, "[main (root-commit) 1a2b3c4] x")
     assert record.items("decisions") == ["Plan"]
@@ -1039,6 +1056,7 @@ def test_a_plan_of_signs_alone_can_be_written_down(record: Record) -> None:
 
 
 def test_a_message_without_an_answer_is_a_running_turn(record: Record) -> None:
+    """RD-CC-11."""
     assert record.items("next_steps") == [RUNNING + "begin"]
 
 
@@ -1108,6 +1126,7 @@ def make_delivered_notification(record: Record) -> None:
     ],
 )
 def test_a_turn_is_running_behind(record: Record, make: Callable[[Record], None]) -> None:
+    """RD-CC-11."""
     make(record)
     assert record.items("next_steps") == [RUNNING + "begin"]
 
@@ -1192,6 +1211,7 @@ def test_a_running_turn_whose_message_is_unknown_says_so(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("text", [INTERRUPTED, "[Request interrupted by user]"])
 def test_an_interrupted_turn_is_not_running(record: Record, text: str) -> None:
+    """RD-CC-11."""
     record.call("Read")
     record.person([{"type": "text", "text": text}])
     assert record.items("next_steps") == []
@@ -1225,6 +1245,7 @@ BLOCKED = "UserPromptSubmit operation blocked by hook:\nno\n\nOriginal prompt: b
 
 
 def test_a_prompt_that_a_hook_blocked_is_no_message(record: Record) -> None:
+    """RD-CC-14."""
     record.says("Shall I?")
     record.person("blocked")
     record.row("system", subtype="informational", content=BLOCKED)
@@ -1267,6 +1288,7 @@ def idle(record: Record) -> Record:
 
 
 def test_typed_input_that_waits_is_a_next_step(idle: Record) -> None:
+    """RD-CC-10."""
     idle.queue("enqueue", "then this")
     idle.queue("enqueue", "then that")
     idle.queue("enqueue", "<task-notification>x</task-notification>")
@@ -1394,6 +1416,7 @@ def test_what_was_delivered_and_not_typed_is_no_message(
 
 
 def test_a_torn_last_line_could_have_held_anything(record: Record) -> None:
+    """RD-CC-2."""
     record.todos(("a", "pending"))
     record.plan("Plan")
     record.says("Shall I?")
@@ -1704,6 +1727,7 @@ UNSURE: dict[str, Callable[[Record], object]] = {
 
 @pytest.mark.parametrize("name", UNSURE)
 def test_what_is_not_sure_is_parsed(record: Record, name: str) -> None:
+    """RD-LINE-4."""
     UNSURE[name](record)
     *before, line = record.lines
     assert not skim(line, *before)
@@ -1801,6 +1825,7 @@ def test_every_character_but_ascii_letters_and_digits_becomes_a_dash(
 
 
 def test_the_newest_record_of_the_directory_is_found(tmp_path: Path, project: Path) -> None:
+    """RD-CC-13."""
     folder = slug(str(project))
     put(tmp_path, "old.jsonl", folder, project, 20)
     newest = put(tmp_path, "a.jsonl", folder, project, 10)
@@ -1815,6 +1840,7 @@ def test_the_newest_record_of_the_directory_is_found(tmp_path: Path, project: Pa
 def test_a_record_of_another_directory_in_the_same_folder_is_not_believed(
     tmp_path: Path, project: Path
 ) -> None:
+    """RD-CC-13."""
     folder = slug(str(project))
     put(tmp_path, "other.jsonl", folder, str(project).replace("_", "-"), 1)
     assert find_newest(project, config=tmp_path / "config") is None

@@ -68,6 +68,7 @@ SHAPES: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("payload", "path"), SHAPES)
 def test_a_name_is_found_in_every_container(payload: Any, path: str) -> None:
+    """CV-KEY-3."""
     error = refusal(payload)
     assert error.path == path
     assert error.key == path.rsplit(".", 1)[1]
@@ -119,6 +120,7 @@ class Making(collections.UserDict[str, Any]):
 
 
 def test_values_made_while_they_are_read_are_each_looked_at() -> None:
+    """CV-KEY-3."""
     payload = Making({f"k{i}": None for i in range(50)} | {"z": None})
     assert refusal([payload] + [[] for _ in range(200_001)]).path == "$[0].z[0].drop"
 
@@ -162,7 +164,7 @@ def test_a_leaf_has_no_names(leaf: Any) -> None:
     ],
 )
 def test_a_key_is_compared_by_its_folded_form(key: str, forbidden: bool) -> None:
-    """CV-KEY-2, also when many keys are looked at in one piece."""
+    """CV-KEY-2, CV-KEY-5, also when many keys are looked at in one piece."""
     assert is_forbidden(key) is forbidden
     for payload in ({key: 1}, {"x": 1, key: 1, "y": 2}, {"é": 1, key: 1}, {"a\nb": 1, key: 1}):
         if forbidden:

@@ -83,6 +83,7 @@ def test_a_variable_that_the_caller_gives_reaches_git(repo: Repo, tmp_path: Path
 def test_a_variable_that_redirects_git_is_dropped(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    """GT-RUN-2."""
     monkeypatch.setenv(name, "elsewhere")
     assert "elsewhere" not in environment(repo).values()
 
@@ -90,6 +91,7 @@ def test_a_variable_that_redirects_git_is_dropped(
 def test_the_variables_that_say_where_the_users_configuration_is_are_kept(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """GT-RUN-2."""
     (tmp_path / "mine").write_text("[a]\n\tb = global\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "mine"))
     assert run(repo.path, "config", "a.b") == b"global\n"
@@ -102,6 +104,7 @@ def test_the_variables_that_say_where_the_users_configuration_is_are_kept(
 def test_what_git_is_told_is_the_same_wherever_it_runs(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """GT-RUN-1, GT-RUN-4."""
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("LANGUAGE", "de")
     seen = environment(repo)
@@ -118,6 +121,7 @@ def test_git_works_without_a_home(repo: Repo, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_hook_runs(repo: Repo, tmp_path: Path) -> None:
+    """GT-RUN-4."""
     repo.commit(a="a\n")
     script(tmp_path / "hooks" / "reference-transaction", f"touch {tmp_path}/ran")
     repo.config("core.hooksPath", str(tmp_path / "hooks"))
@@ -128,6 +132,7 @@ def test_no_hook_runs(repo: Repo, tmp_path: Path) -> None:
 
 
 def test_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
+    """GT-RUN-4."""
     origin = new_repo(tmp_path / "origin")
     origin.commit(big="big\n" * 100)
     origin.config("uploadpack.allowFilter", "true")
@@ -142,6 +147,7 @@ def test_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
 
 
 def test_a_setting_that_hides_work_is_overridden_in_every_call(tmp_path: Path) -> None:
+    """GT-RUN-3."""
     outer, sub = with_submodule(tmp_path)
     outer.config("status.showUntrackedFiles", "no")
     outer.config("diff.ignoreSubmodules", "all")
@@ -161,6 +167,7 @@ def failure(top: Path, *args: str) -> GitFailed:
 
 
 def test_a_failure_is_the_line_that_git_calls_fatal(repo: Repo) -> None:
+    """GT-RUN-6."""
     (repo.path / ".git" / "index").write_bytes(b"no index at all, but long enough")
     error = failure(repo.path, "status")
     assert error == GitFailed("fatal: index file corrupt", path=str(repo.path))
@@ -202,10 +209,12 @@ def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_repository_the_code_says_so(tmp_path: Path) -> None:
+    """GT-RUN-6."""
     assert failure(tmp_path, "status").code == "no_repository"
 
 
 def test_a_bare_repository_has_no_work_tree(tmp_path: Path) -> None:
+    """GT-RUN-6."""
     bare = new_repo(tmp_path / "bare", "--bare")
     with pytest.raises(GitFailed) as caught:
         find_top(bare.path)
@@ -215,6 +224,7 @@ def test_a_bare_repository_has_no_work_tree(tmp_path: Path) -> None:
 def test_a_repository_of_somebody_else_is_unsafe(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """GT-RUN-6."""
     fake_git(
         monkeypatch,
         tmp_path / "bin",
@@ -238,6 +248,7 @@ def test_an_owner_that_the_users_configuration_calls_safe_is_safe(
 def test_an_answer_from_which_the_system_kept_something_is_a_failure(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """GT-RUN-6."""
     fake_git(monkeypatch, tmp_path / "bin", "echo d/f: Permission denied >&2; echo half")
     error = failure(repo.path, "status")
     assert (error.code, error.message) == ("git_failed", "d/f: Permission denied")
@@ -301,6 +312,7 @@ def hanging(repo: Repo, tmp_path: Path) -> Iterator[Hanging]:
 def test_a_git_that_hangs_is_killed_with_all_its_children(
     hanging: Hanging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """GT-RUN-5."""
     monkeypatch.setattr(git, "TIME_LIMIT_S", 1.5)
     with pytest.raises(GitFailed) as caught:
         hanging.run()
@@ -310,6 +322,8 @@ def test_a_git_that_hangs_is_killed_with_all_its_children(
 
 
 def test_an_interrupt_kills_git_and_passes_through(hanging: Hanging) -> None:
+    """GT-RUN-5."""
+
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
@@ -357,12 +371,14 @@ def test_a_place_that_was_deleted_has_no_top_level(
 
 @pytest.mark.parametrize("name", ["new\nline", "end\n", "caf\udce9", " blank ", "-C"])
 def test_a_top_level_may_have_any_name(tmp_path: Path, name: str) -> None:
+    """GT-RUN-1."""
     odd = new_repo(tmp_path / name)
     assert find_top(odd.path) == odd.path
     assert named_top(odd.path) == odd.path
 
 
 def test_a_symbolic_link_to_a_top_level_is_that_top_level(repo: Repo, tmp_path: Path) -> None:
+    """GT-TOP-3."""
     (tmp_path / "link").symlink_to(repo.path)
     (repo.path / "a").mkdir()
     assert find_top(tmp_path / "link" / "a") == repo.path
@@ -376,6 +392,7 @@ def test_a_linked_worktree_is_its_own_top_level(repo: Repo, tmp_path: Path) -> N
 
 
 def test_a_named_directory_below_the_top_is_no_top_level(repo: Repo) -> None:
+    """GT-TOP-3."""
     (repo.path / "a").mkdir()
     with pytest.raises(GitFailed) as caught:
         named_top(repo.path / "a")
@@ -387,6 +404,7 @@ def test_a_named_directory_below_the_top_is_no_top_level(repo: Repo) -> None:
 def test_a_repository_whose_git_directory_is_broken_is_not_answered_for_by_its_parent(
     repo: Repo,
 ) -> None:
+    """GT-TOP-2."""
     inner = new_repo(repo.path / "inner")
     (inner.path / "deep").mkdir()
     (inner.path / ".git" / "HEAD").unlink()
@@ -402,6 +420,7 @@ def test_a_repository_whose_git_directory_is_broken_is_not_answered_for_by_its_p
 def test_a_work_tree_that_is_configured_elsewhere_is_not_the_one_asked_about(
     repo: Repo, tmp_path: Path, tree: str
 ) -> None:
+    """GT-TOP-1."""
     (tmp_path / "elsewhere").mkdir()
     repo.config("core.worktree", str(tmp_path / tree))
     assert refusal(repo.path) == "not_a_top_level"
@@ -451,6 +470,7 @@ NAMES = st.one_of(
 @example(b"caf\xe9")
 @example(b"\xed\xa0\x80")
 def test_every_name_is_shown_as_text_and_read_back(raw: bytes) -> None:
+    """GT-PATH-2."""
     text = show_path(raw)
     assert read_path(text) == raw
     assert text
@@ -458,7 +478,10 @@ def test_every_name_is_shown_as_text_and_read_back(raw: bytes) -> None:
 
 
 @given(NAMES, NAMES)
+@example(b"caf\xe8", b"caf\xe9")
+@example(b'"caf\\351"', b"caf\xe9")
 def test_two_names_are_never_shown_alike(one: bytes, other: bytes) -> None:
+    """GT-PATH-1."""
     assert (show_path(one) == show_path(other)) == (one == other)
 
 
@@ -477,4 +500,5 @@ def test_two_names_are_never_shown_alike(one: bytes, other: bytes) -> None:
     ],
 )
 def test_only_a_name_that_could_be_mistaken_is_quoted(raw: bytes, text: str) -> None:
+    """GT-PATH-1."""
     assert show_path(raw) == text

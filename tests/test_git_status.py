@@ -209,6 +209,7 @@ def test_a_name_that_is_no_plain_text_is_shown_so_that_it_can_be_read_back(
 
 
 def test_reading_leaves_no_trace(tmp_path: Path) -> None:
+    """RD-GIT-3."""
     outer, sub = with_submodule(tmp_path)
     outer.commit(racy="1\n", touched="1\n")
     set_times(outer.path / "touched")
@@ -245,6 +246,7 @@ CASE_01 = base64.b64decode(
 
 
 def test_git_01_renamed_quoted_and_added_paths_are_parsed_from_the_records() -> None:
+    """RD-GIT-4."""
     found = list(parse_status(CASE_01))
     renamed = Note("git", "renamed", "c d.txt was a -> b.txt")
     paths = ["café.md", "ita.txt", "new/a.txt", "new/sub/b.txt"]
@@ -252,6 +254,7 @@ def test_git_01_renamed_quoted_and_added_paths_are_parsed_from_the_records() -> 
 
 
 def test_git_01_renamed_quoted_and_added_paths_are_read_from_a_repository(repo: Repo) -> None:
+    """RD-GIT-4."""
     (repo.path / "a -> b.txt").write_text("1\n2\n3\n")
     (repo.path / "café.md").write_text("1\n")
     repo.commit()
@@ -267,6 +270,7 @@ def test_git_01_renamed_quoted_and_added_paths_are_read_from_a_repository(repo: 
 
 
 def test_git_02_a_directory_that_is_untracked_as_a_whole_is_one_item(repo: Repo) -> None:
+    """RD-GIT-1."""
     repo.write("new/a.txt")
     repo.write("new/sub/b.txt")
     assert items(repo) == ["new/"]
@@ -291,6 +295,7 @@ def test_git_04_edits_inside_a_submodule_are_seen(tmp_path: Path) -> None:
 
 
 def test_git_06_a_status_that_fails_is_unknown_and_not_clean(repo: Repo) -> None:
+    """RD-GIT-2."""
     index = repo.path / ".git" / "index"
     index.write_bytes(index.read_bytes()[:10])
     reading = read(repo.path)
@@ -320,6 +325,7 @@ def test_git_08_a_worktree_that_lost_its_git_file_is_not_answered_for_by_the_par
 
 
 def test_git_10_edits_behind_hidden_flags_are_compared_by_their_bytes(repo: Repo) -> None:
+    """RD-GIT-6."""
     repo.commit(**{"keep.txt": "1\n", "local.cfg": "1\n", "src/a.py": "1\n"})
     repo.git("update-index", "--assume-unchanged", "keep.txt")
     repo.git("update-index", "--skip-worktree", "local.cfg")
@@ -332,6 +338,7 @@ def test_git_10_edits_behind_hidden_flags_are_compared_by_their_bytes(repo: Repo
 
 
 def test_git_11_files_that_a_sparse_checkout_leaves_out_are_not_deleted(repo: Repo) -> None:
+    """RD-GIT-6."""
     repo.commit(**{"docs/a.md": "a\n", "docs/b.md": "b\n", "src/c": "c\n"})
     repo.git("sparse-checkout", "set", "--no-cone", "/src/")
     assert not (repo.path / "docs").exists()
@@ -449,6 +456,7 @@ def untracked_cache(repo: Repo) -> str:
 def test_a_setting_that_hides_work_from_a_plain_status_hides_none_here(
     repo: Repo, hide: Callable[[Repo], str]
 ) -> None:
+    """RD-GIT-8, GT-RUN-3."""
     hidden = hide(repo)
     assert repo.plain_status() == b""
     assert items(repo) == [hidden]
@@ -511,6 +519,7 @@ def sub_deleted_behind_a_flag(outer: Repo, sub: Repo) -> None:
 def test_work_in_a_submodule_that_a_plain_status_does_not_show_is_seen(
     tmp_path: Path, hide: Callable[[Repo, Repo], None], state: str
 ) -> None:
+    """RD-GIT-7."""
     outer, sub = with_submodule(tmp_path)
     hide(outer, sub)
     assert outer.plain_status() == b""
@@ -620,6 +629,7 @@ def test_a_copy_is_not_taken_for_a_rename(repo: Repo) -> None:
 
 
 def test_the_executable_bit_is_not_asked_of_a_file_system_that_cannot_keep_it(repo: Repo) -> None:
+    """RD-GIT-8."""
     repo.commit(flagged="1\n")
     repo.git("update-index", "--skip-worktree", "flagged")
     repo.config("core.fileMode", "false")
@@ -750,6 +760,7 @@ def test_a_flagged_file_may_have_any_name(repo: Repo, name: str) -> None:
 
 
 def test_line_ends_that_git_would_commit_as_they_were_are_no_change(repo: Repo) -> None:
+    """RD-GIT-6."""
     repo.commit(**{".gitattributes": "*.txt text eol=crlf\n", "a.txt": "1\n", "b.txt": "1\n"})
     repo.git("update-index", "--assume-unchanged", "a.txt", "b.txt")
     repo.write("a.txt", "1\r\n")
@@ -858,6 +869,7 @@ def test_a_bare_repository_is_unknown(tmp_path: Path) -> None:
 def test_a_missing_git_is_unknown(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """RD-GIT-2."""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert code(read(repo.path)) == "git_missing"
 
@@ -901,6 +913,7 @@ def too_deep(repo: Repo) -> Repo:
 
 
 def test_a_directory_that_git_cannot_open_is_unknown_and_what_it_saw_stays(too_deep: Repo) -> None:
+    """RD-GIT-2."""
     assert too_deep.plain_status() == b" M kept\n"
     reading = read(too_deep.path)
     assert code(reading) == "git_failed"
@@ -943,6 +956,7 @@ def test_a_note_is_one_line_of_text_whatever_the_name(repo: Repo) -> None:
 def test_an_answer_that_is_not_gits_is_unknown(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, output: str
 ) -> None:
+    """RD-GIT-5."""
     repo.git("update-index", "--assume-unchanged", "kept")
     repo.write("kept", "work\n")
     answer = f'case " $* " in *" {command} "*) printf "{output}";; *) exec "$REAL_GIT" "$@";; esac'
@@ -972,6 +986,7 @@ HASHES = b"a" * 40 + b" " + b"b" * 40
     ],
 )
 def test_a_record_that_git_does_not_write_is_refused(output: bytes) -> None:
+    """RD-GIT-5."""
     with pytest.raises(GitFailed) as caught:
         list(parse_status(output))
     assert caught.value.code == "bad_git_output"

@@ -44,11 +44,13 @@ def test_only_the_byte_0a_ends_a_line(separator: str) -> None:
 
 @pytest.mark.parametrize("control", [b"\x0b", b"\x0c", b"\x1e", b"\r"])
 def test_another_control_byte_ends_no_line(control: bytes) -> None:
+    """RD-LINE-1."""
     assert damage(b'{"a":1}' + control + b'{"b":2}x\n')[1] != []
     assert read(b'{"a":1}' + control + b'{"b":2}x\n')[1].count == 1
 
 
 def test_marks_carriage_returns_and_nuls_are_taken_off() -> None:
+    """RD-LINE-1."""
     assert clean(MARK + b'{"a":1}\r\n\0\0{"b":2}\0\0\n' + MARK + b'{"c":3}\n') == [
         {"a": 1},
         {"b": 2},
@@ -65,6 +67,7 @@ def test_a_line_of_nothing_is_nothing(blank: bytes) -> None:
 
 @pytest.mark.parametrize("between", [b"", b" ", b"\r", b"\0\0\0", MARK, b" \0 \r"])
 def test_objects_joined_on_one_line_are_all_read(between: bytes) -> None:
+    """RD-LINE-2."""
     found, lines = read(b'{"x":0}\n{"a":1}' + between + b'{"b":2}' + between + b'{"c":3}\n')
     assert found == [{"x": 0}, {"a": 1}, {"b": 2}, {"c": 3}]
     assert lines.joined == [2]
@@ -72,6 +75,7 @@ def test_objects_joined_on_one_line_are_all_read(between: bytes) -> None:
 
 
 def test_a_torn_last_line_is_counted_with_its_place() -> None:
+    """RD-LINE-3."""
     assert damage(b'{"a":1}\n{"b":2}\n{"c":"thr') == ([{"a": 1}, {"b": 2}], [(3, 16)])
 
 
@@ -91,11 +95,13 @@ def test_nothing_behind_damage_is_guessed() -> None:
 
 @pytest.mark.parametrize("rest", [b"}", b"]}", b',"u":1}', b":1}", b" ]", b"\r}"])
 def test_a_part_of_a_row_without_its_head_is_no_row(rest: bytes) -> None:
+    """RD-LINE-3."""
     assert damage(b'{"type":"user"}' + rest + b"\n") == ([], [(1, 0)])
 
 
 @pytest.mark.parametrize("value", [b"42", b'"text"', b"[1]", b"null", b"true", b"[{}]"])
 def test_a_value_that_is_no_object_is_damage(value: bytes) -> None:
+    """RD-LINE-3."""
     assert damage(b"{}\n" + value + b"\n{}\n") == ([{}, {}], [(2, 3)])
     assert damage(b"{}" + value + b"\n") == ([{}], [(1, 2)])
 
@@ -134,6 +140,7 @@ def test_numbers_and_keys_that_a_payload_may_not_have_lose_no_row() -> None:
     ],
 )
 def test_a_lone_surrogate_is_replaced_and_the_row_is_kept(escaped: bytes, text: str) -> None:
+    """RD-LINE-5."""
     found, lines = read(b'{}\n{"a":["' + escaped + b'"],"' + escaped + b'":1}\n')
     assert found == [{}, {"a": [text], text: 1}]
     assert lines.mended == [2]

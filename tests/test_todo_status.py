@@ -36,6 +36,7 @@ def test_todo_01_blocked_counts_and_deleted_cancelled_and_completed_do_not() -> 
 
 
 def test_todo_04_a_list_as_a_string_is_decoded_once() -> None:
+    """RD-TODO-2."""
     found = read_todos('[{"id":"1","content":"a","status":"pending"}]')
     assert found == TodoList((Todo("a", "1", open=True),), encoded=True)
     assert found.unlanded == ("a",)
@@ -63,6 +64,7 @@ def test_todo_04_a_list_as_a_string_is_decoded_once() -> None:
     ],
 )
 def test_todo_04_an_unreadable_list_is_refused_and_never_empty(value: object, path: str) -> None:
+    """RD-TODO-2, RD-TODO-3."""
     assert refusal(value) == ("bad_todos", path)
 
 
@@ -71,6 +73,7 @@ def test_a_refusal_names_the_place_in_what_holds_the_list() -> None:
 
 
 def test_todo_07_what_no_table_settles_is_open_and_named() -> None:
+    """RD-TODO-1."""
     todos: list[dict[str, Any]] = [
         {"id": "1", "status": "Done"},
         {"id": "2", "status": "complete"},
@@ -93,6 +96,7 @@ def test_todo_07_what_no_table_settles_is_open_and_named() -> None:
 
 @pytest.mark.parametrize("word", sorted(SETTLED))
 def test_a_settled_word_settles_in_any_case_and_spacing(word: str) -> None:
+    """RD-TODO-1."""
     for spelling in (word, word.upper(), f" {word.title()} "):
         assert is_settled(spelling)
         assert doubt_of(spelling) is None
@@ -118,6 +122,7 @@ def test_any_other_status_is_open_and_unknown(status: object) -> None:
 
 
 def test_a_plain_string_is_an_open_todo() -> None:
+    """RD-TODO-4."""
     assert read_todos(["a", " "]).todos == (
         Todo("a", "1", open=True),
         Todo(NO_TEXT, "2", open=True),

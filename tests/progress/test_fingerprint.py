@@ -337,6 +337,7 @@ def test_fp_10_a_retargeted_link_is_a_change(workspace: Path, scope: GuardScope)
 
 
 def test_the_links_that_a_scope_passes_through_are_guarded(workspace: Path) -> None:
+    """PG-SCOPE-11."""
     (workspace / "lib").symlink_to("src")
     (workspace / "other").mkdir()
     scope = resolve("lib/**", workspace)
@@ -454,7 +455,7 @@ ACTS: dict[str, tuple[Callable[[Path], object], dict[str, str]]] = {
 def test_a_change_is_named_by_its_path_and_kind(
     workspace: Path, scope: GuardScope, name: str
 ) -> None:
-    """PG-DIFF-2."""
+    """PG-DIFF-2, PG-DIFF-7."""
     act, expected = ACTS[name]
     found = around(scope, lambda: act(workspace / "src"))
     assert found == {f"src/{path}".rstrip("/"): kind for path, kind in expected.items()}

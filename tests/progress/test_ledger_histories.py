@@ -25,6 +25,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 items = st.lists(texts, max_size=2)
 unhurried = settings(deadline=None)
 
+
 @unhurried
 @given(texts, texts)
 def test_a_line_made_by_hand_is_the_one_that_is_written(claim: str, scope: str) -> None:
@@ -32,6 +33,7 @@ def test_a_line_made_by_hand_is_the_one_that_is_written(claim: str, scope: str) 
     body = drafted(claim_body(claim, scope=scope, fingerprinted="src"))
     entry = sealed(body, number=1, time=CLOCK, run="s-a", prev=ZEROS)
     assert sealed_line(claim_entry(claim, scope), [], CLOCK) == canonical(entry)
+
 
 @unhurried
 @given(ledgers(), st.data())
@@ -57,6 +59,7 @@ def files(draw: st.DrawFn) -> list[bytes]:
         claim = claim_entry(draw(texts), "src")
         physical.append(sealed_line(claim, physical, CLOCK))
     return physical + draw(st.lists(damages(), max_size=2))
+
 
 @unhurried
 @given(files(), st.booleans())
@@ -84,6 +87,7 @@ def test_an_append_to_any_file_keeps_every_byte_and_every_entry_of_it(
     assert added["prev"] == (
         hashlib.sha256(physical[-2]).hexdigest() if len(physical) > 1 else ZEROS
     )
+
 
 @unhurried
 @given(st.binary(max_size=300))
@@ -114,6 +118,7 @@ def test_an_append_behind_a_cut_is_refused(count: int, data: st.DataObject) -> N
     with pytest.raises(LedgerFault, match="ledger_cut"):
         after.append(claim_body())
     assert not after.audit().unbroken
+
 
 @unhurried
 @given(texts, texts, items, items, st.lists(st.text(max_size=5), max_size=3))

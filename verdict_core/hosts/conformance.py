@@ -9,7 +9,8 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from verdict_core import wire
@@ -38,24 +39,53 @@ def run(
     settings = {"seed": cli.number(seed, "--seed"), "examples": _positive(examples, "--examples")}
     limit = _seconds(time_limit)
     known = "" if baseline is None else cli.read_input(baseline).decode(errors="replace")
+    if against is not None and (baseline, only, junit) != (None, None, None):
+        raise Usage("goes with none of --baseline, --only and --junit", path="--against")
     for name in _NEEDED:
         _require(name)
-    if against is not None:
-        if (baseline, only, junit) != (None, None, None):
-            raise Usage("goes with none of --baseline, --only and --junit", path="--against")
-        return _compare(command, shlex.split(against), limit, settings, json)
+    with _storage():
+        if against is not None:
+            return _compare(command, shlex.split(against), limit, settings, json)
+        return _run(command, limit, settings, known, only, json, junit)
+
+
+def _run(
+    command: Sequence[str],
+    limit: float,
+    settings: dict[str, int],
+    known: str,
+    only: str | None,
+    json: str | None,
+    junit: str | None,
+) -> int:
     from verdict_core.conformance import junit as junit_file
     from verdict_core.conformance import run as runner
     from verdict_core.conformance.child import Child
     from verdict_core.conformance.text import text_of
 
-    report = runner.run(Child(command, time_limit_s=limit), baseline=known, only=only, **settings)
+    child = Child(command, time_limit_s=limit)
+    report = runner.run(child, baseline=known, only=only, **settings)
     cli.emit(text_of(report))
     if json is not None:
         _write(json, wire.compact(report.payload()) + b"\n")
     if junit is not None:
         _write(junit, junit_file.xml_of(report).encode())
     return report.exit_status
+
+
+@contextmanager
+def _storage() -> Iterator[None]:
+    """Hypothesis keeps what it has worked out in the working directory, which is somebody's."""
+    name = "HYPOTHESIS_STORAGE_DIRECTORY"
+    before = os.environ.get(name)
+    with tempfile.TemporaryDirectory(prefix="verdict-core-") as place:
+        os.environ[name] = before or place
+        try:
+            yield
+        finally:
+            os.environ.pop(name)
+            if before is not None:
+                os.environ[name] = before
 
 
 def _serve() -> int:

@@ -1,0 +1,57 @@
+"""`python -m mutants`: every fault has to be found by the test that is named for it."""
+
+import argparse
+import sys
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from mutants import runner
+from mutants.faults import RECORDS, BadRecord, Fault, by_hand
+from mutants.generated import from_data
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("--records", type=Path, default=RECORDS, help="a folder of records")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="ids to run")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    began = time.monotonic()
+    try:
+        groups = {"by hand": by_hand(options.records)}
+        if options.records == RECORDS:
+            groups["from data"] = from_data()
+    except BadRecord as error:
+        print(error)
+        return 1
+    chosen = {
+        name: [fault for fault in faults if fnmatchcase(fault.id, options.only)]
+        for name, faults in groups.items()
+    }
+    if options.only != "*":
+        chosen = {name: faults for name, faults in chosen.items() if faults}
+    every = [fault for faults in chosen.values() for fault in faults]
+    good = bool(chosen) and not _repeated(every)
+    failing = runner.unsound(every, processes=options.processes)
+    for file, said in failing.items():
+        print(f"{file} fails without a fault, and so finds none:\n{said}")
+    for name, faults in chosen.items():
+        print(f"\n== {name}")
+        able = [fault for fault in faults if fault.killed_by.partition("::")[0] not in failing]
+        verdicts = list(runner.run(able, processes=options.processes))
+        good = runner.report(verdicts) and len(able) == len(faults) and good
+    print(f"\n{len(every)} faults in {time.monotonic() - began:.0f} s")
+    return 0 if good else 1
+
+
+def _repeated(faults: list[Fault]) -> bool:
+    ids = [fault.id for fault in faults]
+    twice = {name for name in ids if ids.count(name) > 1}
+    if twice:
+        print(f"ids that stand twice: {', '.join(sorted(twice))}")
+    return bool(twice)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

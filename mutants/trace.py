@@ -1,0 +1,238 @@
+"""From each clause of SPEC.md to the tests that prove it and the faults that break it, and back.
+
+In: SPEC.md, the docstrings of the tests, the faults, `reasons.toml`, `clauses.lock`. Out: a table
+for the annex, and every gap. Laws: a clause without a test or a fault has a written reason; what is
+named is there; a clause changes only with the version of the specification. (SPEC, annex)
+"""
+
+import argparse
+import ast
+import hashlib
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from mutants.faults import ROOT, Fault, by_hand
+from mutants.generated import from_data
+
+BEGIN, END = "<!-- trace:begin -->", "<!-- trace:end -->"
+REASONS = ROOT / "mutants" / "reasons.toml"
+LOCK = ROOT / "mutants" / "clauses.lock"
+NEEDS = ("property", "mutant")
+
+_ID = re.compile(r"\b[A-Z]{2}-[A-Z]+-\d+\b")
+_CLAUSE = re.compile(
+    r"^- \*\*([A-Z]{2}-[A-Z]+-\d+)\*\* (.*?)(?=^- |^#|^\||^```|^<!--|^$)", re.M | re.S
+)
+_VERSION = re.compile(r"^Spec version: (\S+)", re.M)
+
+
+@frozen
+class Sources:
+    """What is compared: clauses by id, the clauses that each test and each place in the code
+    names, the faults, and the reasons by clause and need."""
+
+    version: str
+    clauses: Mapping[str, str]
+    tests: Mapping[str, frozenset[str]]
+    code: Mapping[str, frozenset[str]]
+    faults: Sequence[Fault]
+    reasons: Mapping[str, Mapping[str, str]]
+
+
+def clauses_of(spec: str) -> dict[str, str]:
+    """The text of each clause, on one line, without its *why*."""
+    found: dict[str, str] = {}
+    for name, text in _CLAUSE.findall(spec):
+        found[name] = " ".join(text.split("*Why:*")[0].split())
+    return found
+
+
+def named_by_tests(folders: Sequence[Path], root: Path = ROOT) -> dict[str, frozenset[str]]:
+    """The clauses that the docstring of each test names, by `file::test`."""
+    found = {}
+    for file in _files(folders):
+        for name, node in _tests(ast.parse(file.read_text(encoding="utf-8"))):
+            doc = ast.get_docstring(node) or ""
+            found[f"{file.relative_to(root)}::{name}"] = frozenset(_ID.findall(doc))
+    return found
+
+
+def named_by_code(folders: Sequence[Path], root: Path = ROOT) -> dict[str, frozenset[str]]:
+    """The clauses that each module of the package names."""
+    return {
+        str(file.relative_to(root)): frozenset(_ID.findall(file.read_text(encoding="utf-8")))
+        for file in _files(folders)
+    }
+
+
+def _files(folders: Sequence[Path]) -> list[Path]:
+    return sorted(file for folder in folders for file in folder.rglob("*.py"))
+
+
+def _tests(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in getattr(tree, "body", ()):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            yield from _tests(node, f"{prefix}{node.name}::")
+
+
+def gaps(sources: Sources) -> list[str]:
+    """Every way in which clauses, tests and faults do not fit together."""
+    return [*_unmet(sources), *_nowhere(sources), *_of_another_clause(sources)]
+
+
+def _unmet(sources: Sources) -> Iterator[str]:
+    if not sources.clauses:
+        yield "the specification has no clause"
+    met = {
+        "property": {name for names in sources.tests.values() for name in names},
+        "mutant": {fault.clause for fault in sources.faults},
+    }
+    for clause, text in sources.clauses.items():
+        if "MUST" not in text:
+            continue
+        for need in NEEDS:
+            reason = sources.reasons.get(clause, {}).get(need, "")
+            if clause not in met[need] and not reason:
+                yield f"{clause} has no {need}, and reasons.toml does not say why"
+            if clause in met[need] and reason:
+                yield f"{clause} has a {need}, and a reason for having none"
+
+
+def _nowhere(sources: Sources) -> Iterator[str]:
+    for kind, named in (("test", sources.tests), ("module", sources.code)):
+        for place, names in named.items():
+            for name in sorted(names - sources.clauses.keys()):
+                yield f"{kind} {place} names {name}, which is no clause"
+    for fault in sources.faults:
+        if fault.clause not in sources.clauses:
+            yield f"mutant {fault.id} names {fault.clause}, which is no clause"
+    for clause, needs in sources.reasons.items():
+        if clause not in sources.clauses:
+            yield f"reasons.toml names {clause}, which is no clause"
+        for need in sorted(needs.keys() - set(NEEDS)):
+            yield f"reasons.toml: {clause} has a reason for {need}; there are {', '.join(NEEDS)}"
+
+
+def _of_another_clause(sources: Sources) -> Iterator[str]:
+    for fault in sources.faults:
+        names = sources.tests.get(fault.killed_by.partition("[")[0])
+        if names is None:
+            yield f"mutant {fault.id} is killed by {fault.killed_by}, which is no test"
+        elif fault.clause not in names:
+            yield f"mutant {fault.id} breaks {fault.clause}, which {fault.killed_by} does not name"
+
+
+def changed(sources: Sources, lock: str) -> list[str]:
+    """The clauses that are not as they are locked, where the version is. `lock` is a version and
+    then an id and a hash a line."""
+    head, *rows = lock.splitlines() or [""]
+    version = head.removeprefix("version ")
+    locked = dict(row.split() for row in rows)
+    now = {name: _hash(text) for name, text in sources.clauses.items()}
+    gone = [f"{name} was taken out; a withdrawn id stays listed" for name in locked.keys() - now]
+    if version != sources.version:
+        return [*gone, f"clauses.lock is for version {version}: run `make lock`"]
+    edited = [name for name in now if locked.get(name) != now[name]]
+    return gone + [f"{name} was edited, and the spec version was not raised" for name in edited]
+
+
+def locked(sources: Sources) -> str:
+    """The lock of the clauses as they are."""
+    rows = [f"{name} {_hash(text)}" for name, text in sorted(sources.clauses.items())]
+    return "\n".join([f"version {sources.version}", *rows, ""])
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def table(sources: Sources) -> str:
+    """The annex: a line for each clause."""
+    lines = ["| clause | tests that prove it | faults that break it |", "|---|---|---|"]
+    for clause in sources.clauses:
+        tests = [name for name, named in sources.tests.items() if clause in named]
+        faults = [fault.id for fault in sources.faults if fault.clause == clause]
+        reasons = sources.reasons.get(clause, {})
+        cells = (_cell(tests, reasons.get("property")), _cell(faults, reasons.get("mutant")))
+        lines.append(f"| {clause} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(names: Sequence[str], reason: str | None) -> str:
+    """Short names; those that were made from one table are counted."""
+    short = [name.rpartition("::")[2].removeprefix("test_") for name in names]
+    alone = [name for name in short if "." not in name]
+    tables = Counter(name.partition(".")[0] for name in short if "." in name)
+    told = [*alone, *(f"{count} of {name}" for name, count in tables.items())]
+    return f"none: {reason}" if reason else ", ".join(told)
+
+
+def annexed(spec: str, text: str) -> str:
+    """SPEC.md with `text` between the two marks, which are put at its end where there are none."""
+    if BEGIN not in spec:
+        spec = f"{spec.rstrip()}\n\n## Annex: trace\n\n{BEGIN}\n{END}\n"
+    before, rest = spec.split(BEGIN)
+    return f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}"
+
+
+def read(root: Path = ROOT) -> Sources:
+    """The sources of this checkout. Raises BadRecord, OSError."""
+    spec = (root / "SPEC.md").read_text(encoding="utf-8")
+    (version,) = _VERSION.findall(spec)
+    return Sources(
+        version=version,
+        clauses=clauses_of(spec),
+        tests=named_by_tests([root / "properties", root / "tests"], root),
+        code=named_by_code([root / "verdict_core"], root),
+        faults=[*by_hand(), *from_data()],
+        reasons=tomllib.loads(REASONS.read_text(encoding="utf-8")),
+    )
+
+
+def _counted(sources: Sources, found: Sequence[str]) -> str:
+    tested = {name for named in sources.tests.values() for name in named}
+    broken = {fault.clause for fault in sources.faults}
+    whole = sources.clauses.keys() & tested & broken
+    parts = {
+        "clauses": len(sources.clauses),
+        "with a test and a fault": len(whole),
+        "with a reason": len(sources.reasons),
+        "tests": len(sources.tests),
+        "faults": len(sources.faults),
+        "gaps": len(found),
+    }
+    return ", ".join(f"{count} {what}" for what, count in parts.items())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="mutants.trace", description="Clauses, tests, faults.")
+    parser.add_argument("--write", action="store_true", help="put the table into SPEC.md")
+    parser.add_argument("--lock", action="store_true", help="lock the clauses of a raised version")
+    options = parser.parse_args()
+    sources, file = read(), ROOT / "SPEC.md"
+    spec = file.read_text(encoding="utf-8")
+    lock = LOCK.read_text(encoding="utf-8") if LOCK.exists() else ""
+    annex = annexed(spec, table(sources))
+    if options.write:
+        file.write_text(annex, encoding="utf-8")
+    elif annex != spec:
+        print("the annex of SPEC.md is not what the trace gives: run `make annex`")
+    if options.lock and not lock.startswith(f"version {sources.version}\n"):
+        LOCK.write_text(locked(sources), encoding="utf-8")
+        lock = locked(sources)
+    found = [*gaps(sources), *changed(sources, lock)]
+    print(*found, sep="\n", end="\n" if found else "")
+    print(_counted(sources, found))
+    return 1 if found or (annex != spec and not options.write) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
