@@ -18,6 +18,8 @@ PROBE = ROOT / "artefact" / "probe.py"
 IN_WHEEL = (
     r"verdict_core/__init__\.py", r"verdict_core/py\.typed", r"verdict_core/context/rules\.py",
     r"verdict_core/progress/admission\.py", r"verdict_core/corpus/data/.*\.jsonl",
+    r"verdict_core/properties/test_rule_properties\.py",
+    r"verdict_core/vectors/.*\.jsonl", r"verdict_core/SPEC\.md",
     r"verdict_core-.*\.dist-info/licenses/LICENSE", r"verdict_core-.*\.dist-info/entry_points\.txt",
 )  # fmt: skip
 IN_SDIST = ("SPEC.md", "README.md", "LICENSE", "pyproject.toml", "verdict_core/py.typed",
@@ -25,7 +27,8 @@ IN_SDIST = ("SPEC.md", "README.md", "LICENSE", "pyproject.toml", "verdict_core/p
 # Nothing of a machine, of a cache, or of the checks themselves.
 NOWHERE = (r"__pycache__", r"\.pyc$", r"\.venv", r"(^|/)\.ci/", r"(^|/)\.git/", r"\.hypothesis",
            r"\.coverage")  # fmt: skip
-ONLY_IN_WHEEL = (r"^verdict_core/", r"^verdict_core-[^/]+\.dist-info/")
+ONLY_IN_WHEEL = (r"^verdict_core/", r"^verdict_core-[^/]+\.dist-info/",
+                 r"^_verdict_core_hypothesis\.py$")  # fmt: skip
 
 
 def faults_of_wheel(names: list[str]) -> list[str]:

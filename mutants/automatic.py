@@ -26,6 +26,7 @@ from typing import Any
 from attrs import frozen
 
 from mutants.faults import ROOT
+from mutants.leftovers import sweep
 from mutants.prose import only_words_differ
 
 HERE = ROOT / "mutants"
@@ -150,7 +151,7 @@ def run(suite: Mapping[str, Any], config: Mapping[str, Any], copy: Path, process
     _fill(suite, copy)
     environment = {
         **os.environ,
-        "PYTHONPATH": str(copy / "plugins"),
+        "PYTHONPATH": f"{copy / 'plugins'}{os.pathsep}",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "VERDICT_CORE_PROFILE": "automatic",
         "VERDICT_CORE_EXAMPLES": str(config["examples"]),
@@ -162,6 +163,7 @@ def run(suite: Mapping[str, Any], config: Mapping[str, Any], copy: Path, process
         subprocess.run([*command, _NONE], cwd=copy, env=environment, stdout=said, stderr=said)
         _leave_out(copy, config["at_import"])
         done = subprocess.run(command, cwd=copy, env=environment, stdout=said, stderr=said)
+    sweep(copy / "plugins")
     return done.returncode
 
 
@@ -182,6 +184,9 @@ def _write_config(suite: Mapping[str, Any], file: Path) -> None:
     """The checkout's pyproject.toml with what mutmut is told. JSON lists are TOML lists."""
     told = {
         "source_paths": ["verdict_core"],
+        # Only processor time ends a test (see `limits`): a slow machine is no finding.
+        "timeout_multiplier": 100.0,
+        "timeout_constant": 60.0,
         "debug": True,  # or it keeps to itself what a test said
         "only_mutate": suite["modules"],
         "also_copy": [name for name in _COPIED if name not in ("verdict_core", "tests")],

@@ -1,13 +1,23 @@
 """Whether a change touches nothing but words for people.
 
 In: a function before and after. Out: a flag. Law: a code, a key, a number or a name is never
-prose: prose is a string with a blank in it, in a `raise` or in what is assigned to `message`.
+prose. Prose is the message of an error, and a string with a blank in it, in a `raise` or in what is
+assigned to `message`.
 """
 
 import ast
 import textwrap
-from typing import Any
+from typing import Any, TypeGuard
 
+from verdict_core import errors
+
+# An error's message is its first argument; ForbiddenKey makes its own.
+_ERRORS = {
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.VerdictCoreError)
+}
+_MESSAGE_FIRST = (_ERRORS | {"GitFailed"}) - {"ForbiddenKey"}
 _NAMED = ("message", "text")
 
 
@@ -27,11 +37,18 @@ def _alike(one: Any, other: Any, *, in_words: bool) -> bool:
         return len(one) == len(other) and all(_alike(a, b, in_words=in_words) for a, b in pairs)
     if not isinstance(one, ast.AST):
         return bool(one == other)
+    if _is_error(one) and ast.unparse(one.func) == ast.unparse(getattr(other, "func", one)):
+        rest = [[*call.args[1:], *call.keywords] for call in (one, other)]
+        return len(one.args) == len(other.args) and _alike(*rest, in_words=in_words)
     in_words = in_words or _gives_words(one)
     return all(
         _alike(value, getattr(other, name, None), in_words=in_words)
         for name, value in ast.iter_fields(one)
     )
+
+
+def _is_error(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in _MESSAGE_FIRST
 
 
 def _gives_words(node: ast.AST) -> bool:

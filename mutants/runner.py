@@ -25,6 +25,7 @@ from attrs import frozen
 from mutants import exchange
 from mutants.faults import ROOT, Fault
 from mutants.fragments import Misfit, mutated
+from mutants.leftovers import sweep
 
 TIME_LIMIT_S = 120.0
 # What a mistake in a replacement raises, and what Hypothesis says when it could not do its work.
@@ -143,6 +144,7 @@ def _all(jobs: Sequence[tuple[Any, _Job]], processes: int) -> Iterator[tuple[Any
                 running[_started(job, place)] = key, place, time.monotonic()
             pid, status = _ended(running)
             key, place, began = running.pop(pid)
+            sweep(place)
             yield key, _outcome(place, status, time.monotonic() - began)
 
 

@@ -12,6 +12,9 @@ WHEEL = [
     "verdict_core/context/rules.py",
     "verdict_core/progress/admission.py",
     "verdict_core/corpus/data/cases.jsonl",
+    "verdict_core/properties/test_rule_properties.py",
+    "verdict_core/vectors/rules.jsonl",
+    "verdict_core/SPEC.md",
     "verdict_core-0.1.0.dist-info/licenses/LICENSE",
     "verdict_core-0.1.0.dist-info/entry_points.txt",
 ]

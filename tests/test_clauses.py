@@ -11,6 +11,7 @@ import subprocess
 import sys
 from importlib.abc import SourceLoader
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,21 +21,29 @@ import verdict_core
 from verdict_core import (
     BadConfig,
     Detail,
+    ForbiddenKey,
+    InvalidJson,
+    NoAnswer,
     OverBudget,
     Reason,
     Summary,
+    UnknownField,
     Verdict,
     WrongType,
     build,
     judge,
+    refuse_forbidden,
 )
 from verdict_core.context import FIELDS
+from verdict_core.context.ask import read_answer
 from verdict_core.context.state import render
 from verdict_core.context.thresholds import read_thresholds
+from verdict_core.errors import child
 from verdict_core.git import run
 from verdict_core.readers import git_status
 from verdict_core.readers.reading import Reading, combine
 from verdict_core.readers.todo_status import is_settled, item
+from verdict_core.wire import parse
 
 PACKAGE = Path(verdict_core.__file__).parent
 EMPTY: dict[str, Any] = {"session": "s", **dict.fromkeys(FIELDS, ()), "unknown": ()}
@@ -68,6 +77,73 @@ def test_a_fault_of_a_threshold_has_its_path_and_says_what_was_expected() -> Non
             read_thresholds(config)
         assert caught.value.path == path
         assert caught.value.message.startswith(says)
+
+
+def test_a_threshold_that_is_none_is_named_as_its_parameter() -> None:
+    """CV-RULE-6."""
+    summary = Summary(**EMPTY)
+    bad: Any = 3.0
+    for call, name in (
+        (lambda: build(summary, max_chars=bad), "max_chars"),
+        (lambda: judge(summary, build(summary), wait_min=bad), "wait_min"),
+    ):
+        with pytest.raises(BadConfig) as caught:
+            call()
+        assert caught.value.path == name
+
+
+def test_a_refusal_keeps_its_message_and_is_told_from_others() -> None:
+    """CV-ERR-1."""
+    one, other = BadConfig("a", path="$.x"), BadConfig("b", path="$.x")
+    assert (one.args, other.args) == (("a",), ("b",))
+    assert hash(one) != hash(other)
+    assert len({one, other, BadConfig("a", path="$.x")}) == 2
+
+
+def test_the_refusal_of_a_forbidden_key_says_the_whole_of_it() -> None:
+    """CV-KEY-5."""
+    assert str(ForbiddenKey("$.a.keep", "keep")) == (
+        "$.a.keep: forbidden_key: 'keep' asks for a selection of parts, and there is none to give:"
+        " a per-block judge called the block with the fix droppable (0.323) and a nursery rhyme"
+        " worth keeping (0.691). Ask for the verdict on the whole session instead:"
+        " safe_to_compact, wait or preserve_first"
+    )
+
+
+def test_the_path_of_a_key_that_is_no_string_names_it() -> None:
+    """CV-KEY-5, CV-ERR-2."""
+    for key, path in ((1, "$.a['1']"), (("b",), "$.a['(\\'b\\',)']")):
+        with pytest.raises(WrongType) as caught:
+            refuse_forbidden({"a": {key: 1}})
+        assert caught.value.path == path
+    assert child("$", "\x1e\x1f ") == "$['\\u001e\\u001f ']"
+
+
+def test_what_a_service_did_not_say_is_told_in_words() -> None:
+    """CV-ASK-3, CV-ASK-4."""
+    assert NoAnswer("timeout").message == "the service gave no answer: timeout"
+    assert NoAnswer("declined", "no").message == "no"
+    for given, says in ((b"{", "invalid_json"), ([], "exactly choice and score")):
+        with pytest.raises(NoAnswer, match=says) as caught:
+            read_answer(given)  # type: ignore[arg-type]  # what a service may give all the same
+        assert caught.value.detail is Detail.UNREADABLE
+
+
+def test_a_mark_is_named_also_before_a_long_text() -> None:
+    """CV-WIRE-1: the parser stands a long text inside brackets of ours."""
+    for text in (b"[]", b"[" + b"[]," * 3_000 + b"[]]"):
+        with pytest.raises(InvalidJson) as caught:
+            parse(b"\xef\xbb\xbf" + text)
+        assert caught.value.code == "byte_order_mark"
+
+
+def test_an_object_need_not_be_a_dict() -> None:
+    """CV-SUM-2."""
+    summary = Summary.from_payload(MappingProxyType({name: list(v) if v != "s" else v
+                                                     for name, v in EMPTY.items()}))  # fmt: skip
+    assert summary == Summary(**EMPTY)
+    with pytest.raises(UnknownField):
+        Summary.from_payload(MappingProxyType({**EMPTY, "odd": 1}))
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -16,7 +16,6 @@ from verdict_core.conformance.door import (
     FAILS,
     INTEGRITY,
     ORDER,
-    SAYS,
     STATUS,
 )
 from verdict_core.conformance.strategies import (
@@ -32,17 +31,20 @@ from verdict_core.conformance.strategies import (
 from verdict_core.conformance.subject import Script
 from verdict_core.context import Summary
 from verdict_core.context.state import render
+from verdict_core.forbidden import FORBIDDEN_KEYS
 
 Members = Mapping[str, Any]
+_PLAIN = st.sampled_from(FORBIDDEN_KEYS)
 _SCORES = st.sampled_from([0, 0.5, 1, -1, 1.5, "0.9", True, None])
 _SCOPES = ("src", "a", "f", "*", "**", "?", "[a]", "", ".", "..", "out", ".git", "nothing")
 
 
-def numbers() -> st.SearchStrategy[str]:
-    """Thresholds as they travel, some of them none."""
-    bad = st.sampled_from(["-1", "3.0", "true", '"3"', "null", "NaN", "9007199254740992"])
-    good = st.sampled_from(["0", "1", "2", "3", "9", "16000"])
-    return st.integers(0, 5).flatmap(lambda way: bad if way == 5 else good)
+_NO_NUMBERS = ("-1", "3.0", "true", '"3"', "null", "NaN", "9007199254740992")
+
+
+def numbers(*good: str) -> st.SearchStrategy[str]:
+    """Thresholds as they travel: one in eight is none."""
+    return st.integers(0, 7).flatmap(lambda way: st.sampled_from(_NO_NUMBERS if way == 7 else good))
 
 
 def spoiled(objects: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[bytes]:
@@ -71,7 +73,10 @@ def scripts() -> st.SearchStrategy[list[Script] | None]:
     """What a service does, an answer that is no answer among it."""
     answer = st.fixed_dictionaries({"choice": st.sampled_from(ORDER) | texts(4), "score": _SCORES})
     odd = spoiled(answer).map(lambda data: Script(answer=data))
-    one = st.sampled_from([*SAYS.values(), *FAILS.values()]) | odd
+    scored = st.tuples(st.sampled_from(ORDER), st.sampled_from([0, 0.01, 1])).map(
+        lambda two: Script(answer=dump({"choice": two[0], "score": two[1]}))
+    )
+    one = scored | st.sampled_from(list(FAILS.values())) | odd
     return st.none() | st.lists(one, min_size=1, max_size=3)
 
 
@@ -102,17 +107,21 @@ def _requests() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _corpora() -> st.SearchStrategy[bytes]:
-    case: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-        {
-            "id": st.sampled_from(["1", "2", "3", "4", "5", ""]),
-            "label": st.sampled_from(["lost", "keep", "lost", "keep", "fine"]),
-            "summary": summaries(1),
-        }
+    labels = st.sampled_from(["lost", "keep"])
+    case = st.fixed_dictionaries({"id": texts(3), "label": labels, "summary": summaries(1)})
+    whole = st.tuples(labels, summaries(1))
+    both = st.tuples(whole, whole, st.lists(whole, max_size=4)).map(
+        lambda found: [("lost", found[0][1]), ("keep", found[1][1]), *found[2]]
     )
-    line = case.map(dump) | spoiled(case).map(lambda data: data.replace(b"\n", b" "))
-    sound = st.lists(case.map(lambda one: {**one, "label": one["label"].replace("fine", "keep")}))
-    numbered = sound.map(lambda cases: [dump({**one, "id": str(n)}) for n, one in enumerate(cases)])
-    return (numbered | numbered | st.lists(line)).map(b"\n".join)
+    sound = both.map(
+        lambda cases: [
+            dump({"id": str(number), "label": label, "summary": summary})
+            for number, (label, summary) in enumerate(cases)
+        ]
+    )
+    line = spoiled(case).map(lambda data: data.replace(b"\n", b" "))
+    odd = st.tuples(sound, line).map(lambda two: [*two[0], two[1]]) | st.lists(line)
+    return st.integers(0, 2).flatmap(lambda way: odd if way == 2 else sound).map(b"\n".join)
 
 
 def _ledgers() -> st.SearchStrategy[bytes]:
@@ -125,21 +134,22 @@ def _ledgers() -> st.SearchStrategy[bytes]:
 def requests(op: str, workspace: str) -> st.SearchStrategy[Members]:
     """The members of a request; `workspace` is a directory for guard scopes."""
     document = st.builds(protocol.document, _BYTES[op]()) if op in _BYTES else st.nothing()
+    wait_min, budget = numbers("0", "1", "2", "3"), numbers("16000", "16000", "200", "130")
     claim = st.none() | st.just("sha256:" + "a" * 64)
     state = st.none() | st.just({"number": 1, "hash": "0" * 64})
     scope = texts(8) | st.lists(st.sampled_from(_SCOPES), max_size=4).map("/".join)
     members: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
-        "build": {"document": document, "max_chars": numbers()},
+        "build": {"document": document, "max_chars": budget},
         "judge": {
             "document": document,
-            "wait_min": numbers(),
+            "wait_min": wait_min,
             "safe_max": st.sampled_from([None, None, None, "0", "1", "true"]),
             "service": _service(),
         },
         "verify": {
             "document": document,
-            "wait_min": numbers(),
-            "max_chars": numbers(),
+            "wait_min": wait_min,
+            "max_chars": budget,
             "service": _service(),
         },
         "read_report": {"document": document, "claim": claim},
@@ -158,7 +168,9 @@ def requests(op: str, workspace: str) -> st.SearchStrategy[Members]:
         },
         "chain": {"document": document, "state": state},
     }
-    return st.fixed_dictionaries(dict(members.get(op, {"document": document})))
+    chosen = members.get(op, {"document": document})
+    # In this order, so that two lines differ only where they say something else.
+    return st.tuples(*chosen.values()).map(lambda found: dict(zip(chosen, found, strict=True)))
 
 
 _BYTES: Mapping[str, Callable[[], st.SearchStrategy[bytes]]] = {
@@ -169,7 +181,7 @@ _BYTES: Mapping[str, Callable[[], st.SearchStrategy[bytes]]] = {
         st.fixed_dictionaries({"choice": st.sampled_from(ORDER) | texts(4), "score": _SCORES})
     ),
     "forbidden": lambda: spoiled(
-        st.dictionaries(texts(6) | forbidden_names(), values(), min_size=1)
+        st.dictionaries(texts(6) | forbidden_names() | _PLAIN, values(), min_size=1)
     ),
     "verify": _corpora,
     "read_report": report_bytes,

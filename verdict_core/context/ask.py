@@ -29,7 +29,7 @@ QUESTION = (
 
 class Detail(StrEnum):
     """Why a service gave no verdict: the first five say that it was absent, the others that its
-    answer was not usable. (SPEC CV-ASK-5)"""
+    answer was not usable. (SPEC CV-ASK-4)"""
 
     TIMEOUT = "timeout"
     UNREACHABLE = "unreachable"
@@ -53,7 +53,7 @@ ABSENT = (
 
 class NoAnswer(VerdictCoreError):
     """A service raises this, with one of the nine details, instead of returning an answer.
-    (SPEC CV-ASK-5)"""
+    (SPEC CV-ASK-4)"""
 
     code = "no_answer"
 

@@ -45,7 +45,7 @@ class Command:
     def ask(self, request: Request, /) -> bytes:
         """What the command printed. Raises NoAnswer: misconfigured where it cannot be started,
         timeout, unreachable where it ends badly, unreadable where it prints too much.
-        (SPEC SV-CMD-2 to SV-CMD-6)"""
+        (SPEC SV-CMD-2 to SV-CMD-1)"""
         given = wire.compact(request.payload())
         ends = monotonic() + self.deadline_s
         try:
