@@ -22,7 +22,7 @@ lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/.dev
+types: .venv/.dev .venv/.bench
 	$(BIN)/mypy
 	$(BIN)/mypy properties
 
