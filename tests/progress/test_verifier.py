@@ -419,7 +419,12 @@ class TestKilling:
             f"ask = CheckVerifier({python(LEAVES_ONE + 'time.sleep(600)')!r})\n"
             f"ask('c', 's', Path({str(tmp_path)!r}))\n"
         )
-        with subprocess.Popen([sys.executable, "-c", body], stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", body],
+            stderr=subprocess.PIPE,
+            # A run in the background may have been started with interruptions ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as process:
             left_behind = pid_in(tmp_path / "pid")
             assert is_running(left_behind)
             process.send_signal(signal.SIGINT)
