@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import rfc8785
 from progress.strictfs import StrictDisk, claim_body, ruling_body
@@ -24,7 +25,7 @@ from verdict_core.errors import (
     WrongType,
 )
 from verdict_core.progress.ledger import Disk, Ledger
-from verdict_core.progress.projection import State, restored
+from verdict_core.progress.projection import State, rendered, restored
 from verdict_core.progress.runs import (
     CLAIM_BYTES,
     LINE_BYTES,
@@ -803,3 +804,17 @@ def test_without_a_session_the_real_working_directory_names_the_run(
 def test_a_run_lies_below_the_state_directory() -> None:
     """PG-RUN-2."""
     assert run_directory(Path("/state"), "s-a") == RUN
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_state_that_names_another_number_for_a_hash_tells_of_a_cut(
+    tmp_path: Path, number: int
+) -> None:
+    """PG-STATE-7: number and hash are one name; either of them alone proves nothing."""
+    ledger = Ledger(tmp_path / "run")
+    ledger.append(claim_body())
+    second = ledger.append(claim_body())
+    saved = attrs.evolve(ledger.state(), number=number)
+    assert saved.hash == second["hash"]
+    ledger.state_path.write_bytes(rendered(saved))
+    assert [one.flaw for one in ledger.audit().breaks] == ["cut"]

@@ -664,3 +664,16 @@ def test_no_text_takes_more_than_its_length_to_read(text: str) -> None:
     begun = time.process_time()
     assert values(read_report(text)) == NOTHING
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["linux - x", "see 3. of it", "0-", "<!-- x -->", "none -", "n/a -", "none 1.", "a * b", "x +"],
+)
+@pytest.mark.parametrize("head", ["Missing: ", "Missing:\n", "Missing:\n- "])
+def test_only_a_mark_at_the_beginning_is_taken_off_an_item(head: str, item: str) -> None:
+    """PG-REPORT-11, PG-REPORT-14: cut out of the middle, it made `none -` an empty list."""
+    good = "Status: complete\nIntegrity: clean\nContract audit: aligned\n"
+    report = read_report(good + head + item)
+    assert report.missing == (item,)
+    assert report.status == "incomplete"

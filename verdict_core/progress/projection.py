@@ -358,7 +358,8 @@ class _Chain:
             self._breaks.append(Break(number, Flaw.NUMBER))
             # Only where the numbers jump, not at every line after it.
             self._expected = said["number"]
-        self._covered = self._covered or said["hash"] == self._saved.hash
+        names = (said["number"], said["hash"])
+        self._covered = self._covered or names == (self._saved.number, self._saved.hash)
 
     def audit(self) -> Audit:
         last = self._last

@@ -282,7 +282,8 @@ def _is_heading(line: Line) -> bool:
 
 
 def _items(text: str) -> Iterator[str]:
-    item = ITEM_MARK.sub("", text, count=1).strip(" \t")
+    mark = ITEM_MARK.match(text)
+    item = text[mark.end() if mark else 0 :].strip(" \t")
     if _lower(item.strip(DECORATION)) not in EMPTY_ITEMS:
         yield item
 
