@@ -9,7 +9,7 @@ from gitrepo import Repo, isolate, new_repo
 
 from verdict_core import BadConfig, BadValue, Summary, Verdict
 from verdict_core.context import FIELDS
-from verdict_core.hosts.frameworks import Act, Decision, Guard
+from verdict_core.hosts.frameworks import Act, Decision, Guard, named_open
 from verdict_core.hosts.hook_words import given_back
 from verdict_core.readers.reading import Reading
 
@@ -133,6 +133,17 @@ def test_a_forced_compaction_without_items_adds_no_text() -> None:
     """FW-OPEN-1."""
     assert decide(Reading("test", {}), must=True).open_work == ""
     assert Decision(Act.FORCED).open_work == ""
+
+
+def test_what_was_given_that_way_is_read_back() -> None:
+    """FW-OH-3: in the form of HK-BACK-1 alone, each once."""
+    items = ('write the "late" test\n- todos: "no"', "\u202ea", "\ud83d\ude00", "b")
+    text = decide(reading(todos=(*items, "b"), next_steps=("go on",)), must=True).open_work
+    before = 'SUMMARY\n- todos: none\n- todos: "\\x"\n- todos: "" \n  - todos: "in"\n* todos: "a"\n'
+    assert named_open(before + text, "todos") == items
+    assert named_open(before + text, "next_steps") == ("go on",)
+    assert named_open(before, "todos") == ()
+    assert named_open(text + "\n" + text.replace('"b"', '"c"'), "todos") == (*items, "c")
 
 
 def test_a_field_that_nobody_read_is_unknown_unless_it_is_absent() -> None:

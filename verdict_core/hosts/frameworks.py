@@ -5,8 +5,11 @@ this compaction. Out: a decision. Laws: only `safe_to_compact` compacts without 
 framework cannot go on without is never refused; a fault is no permission. (SPEC FW-HELD, FW-FIELD)
 """
 
+import json
 import logging
+import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,8 +20,10 @@ from verdict_core.errors import BadConfig, VerdictCoreError, visible
 from verdict_core.hosts.hook_words import counts, given_back
 from verdict_core.readers import git_status
 from verdict_core.readers.reading import Reading, combine
+from verdict_core.readers.todo_status import item
 
 LOGGER = logging.getLogger("verdict_core.frameworks")
+_NAMED = re.compile(r'^- ([a-z_]+): (".*")$', re.MULTILINE)
 
 
 class Act(StrEnum):
@@ -52,6 +57,16 @@ class Decision:
         if self.act is not Act.FORCED or self.summary is None:
             return ""
         return given_back(self.summary, None)
+
+
+def named_open(text: str, field: str) -> tuple[str, ...]:
+    """The items of `field` that `text` names in the form of `open_work`, each once, whoever wrote
+    them there. (SPEC FW-OH-3)"""
+    found: dict[str, None] = {}
+    for name, string in _NAMED.findall(text):
+        with suppress(ValueError):
+            found |= {item(json.loads(string)): None} if name == field else {}
+    return tuple(found)
 
 
 def _path(path: Path | str | None) -> Path | None:

@@ -23,7 +23,7 @@ from openhands.sdk.llm import LLM
 from pydantic import Field, PrivateAttr
 
 from verdict_core.errors import BadValue
-from verdict_core.hosts.frameworks import Act, Decision, Guard
+from verdict_core.hosts.frameworks import Act, Decision, Guard, named_open
 from verdict_core.readers.reading import Note, Reading
 from verdict_core.readers.todo_status import read_todos
 
@@ -88,12 +88,13 @@ class VerdictCondenser(PipelinableCondenserBase):
 
 
 def read_view(view: View) -> Reading:
-    """The task list as the tracker last gave it. A view without one answers for no field; where a
-    summary stands behind the last one, it may have swallowed a later one. (SPEC FW-OH-3)"""
+    """The task list as the tracker last gave it. A view without one answers for no field; where the
+    summary of a condensation stands behind the last one, it may have swallowed a later one, and
+    what that summary says of open work is all that is known. (SPEC FW-OH-3)"""
     for event in reversed(view.events):
-        if isinstance(event, CondensationSummaryEvent):
+        if isinstance(event, CondensationSummaryEvent) and _may_track(view):
             text = "an earlier condensation may have swallowed the task list"
-            return _unknown("condensed", text)
+            return _unknown("condensed", text, named_open(event.summary, "todos"))
         if isinstance(event, ObservationEvent) and event.tool_name == TASK_TRACKER:
             if event.observation.is_error:
                 continue
@@ -105,9 +106,17 @@ def read_view(view: View) -> Reading:
     return Reading("openhands", {})
 
 
-def _unknown(code: str, text: str) -> Reading:
+def _may_track(view: View) -> bool:
+    """Whether the agent has a tracker, as far as the view's system prompt tells."""
+    first = view.events[0]
+    if not isinstance(first, SystemPromptEvent):
+        return True
+    return any(tool.name == TASK_TRACKER for tool in first.tools)
+
+
+def _unknown(code: str, text: str, todos: tuple[str, ...] = ()) -> Reading:
     notes = (Note("openhands", code, text),)
-    return Reading("openhands", {"todos": ()}, frozenset({"todos"}), notes=notes)
+    return Reading("openhands", {"todos": todos}, frozenset({"todos"}), notes=notes)
 
 
 def _naming(
