@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench clean
+.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench frameworks clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -46,6 +46,10 @@ artefact: .venv/.dev
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
+
+# Opt-in: downloads the frameworks, each into an environment of its own.
+frameworks: .venv/.core
+	.ci/frameworks $(BIN)/python
 
 .venv/bin/python:
 	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv

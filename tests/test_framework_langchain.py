@@ -99,15 +99,21 @@ def test_what_loses_nothing_is_summarised_as_it_would_be_without_us(is_async: bo
 
 def test_nothing_is_judged_where_nothing_is_due(is_async: bool) -> None:
     """FW-LC-1."""
+    asked = []
 
-    class Loud(VerdictSummarizationMiddleware):
+    class Asking(VerdictSummarizationMiddleware):
         def readings(self, state: Mapping[str, Any], runtime: Any) -> list[Reading]:
-            raise AssertionError("asked")
+            asked.append(len(state["messages"]))
+            return super().readings(state, runtime)
 
-    quiet = Loud(
-        Scripted(messages=iter([])), hard_limit=("messages", 100), trigger=("messages", 100)
+    middleware = Asking(
+        Scripted(messages=iter([])),
+        hard_limit=("messages", 100),
+        trigger=("messages", 6),
+        keep=("messages", 2),
     )
-    assert len(run(quiet, ["completed"] * 3, is_async=is_async)) == 8
+    run(middleware, ["pending"] * 3, is_async=is_async)
+    assert asked == [7]
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_a_forced_compaction_without_items_adds_no_text() -> None:
 
 def test_what_was_given_that_way_is_read_back() -> None:
     """FW-OH-3: in the form of HK-BACK-1 alone, each once."""
-    items = ('write the "late" test\n- todos: "no"', "\u202ea", "\ud83d\ude00", "b")
+    items = ('write the "late" test\n- todos: "no"', "\u202ea", "\U0001f600", "b")
     text = decide(reading(todos=(*items, "b"), next_steps=("go on",)), must=True).open_work
     before = 'SUMMARY\n- todos: none\n- todos: "\\x"\n- todos: "" \n  - todos: "in"\n* todos: "a"\n'
     assert named_open(before + text, "todos") == items

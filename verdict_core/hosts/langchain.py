@@ -55,23 +55,25 @@ class VerdictSummarizationMiddleware(SummarizationMiddleware):
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """The compaction, or None where none is due or it is held. (SPEC FW-LC-1)"""
-        decision = self._decision(state, runtime)
-        if decision is None or decision.act is Act.HELD:
+        decision = self._passing(state, runtime)
+        if decision is None:
             return None
         return _naming(super().before_model(state, runtime), decision, state)
 
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """The same; what reads the repository runs in a thread. (SPEC FW-LC-1)"""
-        decision = await asyncio.to_thread(self._decision, state, runtime)
-        if decision is None or decision.act is Act.HELD:
+        decision = await asyncio.to_thread(self._passing, state, runtime)
+        if decision is None:
             return None
         return _naming(await super().abefore_model(state, runtime), decision, state)
 
-    def _decision(self, state: Any, runtime: Any) -> Decision | None:
+    def _passing(self, state: Any, runtime: Any) -> Decision | None:
+        """The decision on a compaction that passes; None where none is due or it is held."""
         if self._due.before_model(state, runtime) is None:
             return None
         must = self._hard.before_model(state, runtime) is not None
-        return self._guard.decide(lambda: self.readings(state, runtime), must=must)
+        decision = self._guard.decide(lambda: self.readings(state, runtime), must=must)
+        return None if decision.act is Act.HELD else decision
 
 
 def read_state(state: Mapping[str, Any], *, session: str | None = None) -> Reading:

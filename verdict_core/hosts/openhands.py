@@ -60,7 +60,7 @@ class VerdictCondenser(PipelinableCondenserBase):
     def condense(self, view: View, agent_llm: LLM | None = None) -> View | Condensation:
         """The view itself where a condensation is held, else what `inner` makes of it. (FW-OH-1)"""
         decision = self._decision(view, agent_llm)
-        if decision is not None and decision.act is Act.HELD:
+        if decision.act is Act.HELD:
             return view
         return _naming(self.inner.condense(view, agent_llm=agent_llm), decision, view)
 
@@ -68,7 +68,7 @@ class VerdictCondenser(PipelinableCondenserBase):
         """The same, with the wrapped condenser's `acondense`; what reads the repository runs in a
         thread. (SPEC FW-OH-1)"""
         decision = await asyncio.to_thread(self._decision, view, agent_llm)
-        if decision is not None and decision.act is Act.HELD:
+        if decision.act is Act.HELD:
             return view
         return _naming(await self.inner.acondense(view, agent_llm=agent_llm), decision, view)
 
@@ -77,12 +77,12 @@ class VerdictCondenser(PipelinableCondenserBase):
         unknown unless it is absent. (SPEC FW-OH-3)"""
         return [read_view(view)]
 
-    def _decision(self, view: View, agent_llm: LLM | None) -> Decision | None:
+    def _decision(self, view: View, agent_llm: LLM | None) -> Decision:
         must = view.unhandled_condensation_request
         if isinstance(self.inner, RollingCondenser):
             needed = self.inner.condensation_requirement(view, agent_llm=agent_llm)
-            if needed is None:
-                return None
+            if needed is None:  # what it makes of the view is the view
+                return Decision(Act.COMPACTED)
             must = must or needed is CondensationRequirement.HARD
         return self._guard.decide(lambda: self.readings(view), must=must)
 
@@ -119,12 +119,10 @@ def _unknown(code: str, text: str, todos: tuple[str, ...] = ()) -> Reading:
     return Reading("openhands", {"todos": todos}, frozenset({"todos"}), notes=notes)
 
 
-def _naming(
-    result: View | Condensation, decision: Decision | None, view: View
-) -> View | Condensation:
+def _naming(result: View | Condensation, decision: Decision, view: View) -> View | Condensation:
     """`result` with what was open at the end of its summary. A view has no place for it; there the
     log alone names it. (SPEC FW-OH-4)"""
-    text = "" if decision is None else decision.open_work
+    text = decision.open_work
     if not text or not isinstance(result, Condensation):
         return result
     offset = result.summary_offset
