@@ -12,8 +12,9 @@ from attrs import define, field, frozen
 from verdict_core.readers import claude_words as shell
 from verdict_core.readers import codex_words as words
 from verdict_core.readers import flow
-from verdict_core.readers.codex_script import arguments, calls
+from verdict_core.readers.codex_script import calls
 from verdict_core.readers.jsonlines import Object
+from verdict_core.readers.session import arguments, mapping, text_of
 from verdict_core.readers.todo_status import first_text, item
 
 PLAN_TOOL = "update_plan"
@@ -104,7 +105,7 @@ class Listener:
         """Takes a row that needs no reading: a call, other work, or (None) neither."""
         number, self.rows = self.rows, self.rows + 1
         if call is not None:
-            self._work(number, call)
+            self._work(number, call=call)
 
     def wants_result(self, call: str) -> bool:
         """Whether the result of this call may be an event."""
@@ -152,12 +153,8 @@ class Listener:
         self.own = self.rows
         return True
 
-    def _work(self, number: int, call: bool) -> None:
-        last = self.events[-1] if self.events else None
-        if isinstance(last, flow.Work) and last.call == call:
-            self.events[-1] = flow.Work(number, call)
-        else:
-            self.events.append(flow.Work(number, call))
+    def _work(self, number: int, *, call: bool) -> None:
+        flow.add_work(self.events, number, call=call)
 
     # --- events
 
@@ -166,9 +163,9 @@ class Listener:
         if kind in _BEGINS or kind in _ENDS:
             self.events.append(flow.Turn(number, begins=kind in _BEGINS))
         elif kind == "user_message":
-            self._say(number, words.text_of(payload.get("message")), payload)
+            self._say(number, text_of(payload.get("message")), payload)
         elif kind == "item_completed":
-            self._completed(number, _mapping(payload.get("item")))
+            self._completed(number, mapping(payload.get("item")))
         elif kind == "thread_goal_updated":
             self._aim(number, payload.get("goal"))
         elif kind == "thread_goal_cleared":
@@ -181,9 +178,9 @@ class Listener:
 
     def _completed(self, number: int, done: Mapping[str, Any]) -> None:
         if done.get("type") == "UserMessage":
-            self._say(number, words.text_of(done.get("content")), done)
+            self._say(number, text_of(done.get("content")), done)
         elif done.get("type") == "Plan":
-            self._proposed = words.text_of(done.get("text"))
+            self._proposed = text_of(done.get("text"))
 
     def _aim(self, number: int, goal: Any) -> None:
         if isinstance(goal, dict):
@@ -209,7 +206,7 @@ class Listener:
         given = payload.get("questions")
         found: dict[str, str] = {}
         for one in given if isinstance(given, list) else ():
-            question, answer = _mapping(one).get("question"), _mapping(one).get("answer")
+            question, answer = mapping(one).get("question"), mapping(one).get("answer")
             if isinstance(question, str) and isinstance(answer, str) and answer.strip():
                 # Behind the question stand its options, one a line.
                 found[item(question.partition("\n")[0])] = answer
@@ -232,15 +229,15 @@ class Listener:
             self._work(number, call=kind != "reasoning")
 
     def _message(self, number: int, payload: Mapping[str, Any], row: Object) -> None:
-        text = words.text_of(payload.get("content"))
+        text = text_of(payload.get("content"))
         if payload.get("role") == "user":
             blocks = payload.get("content")
-            texts = [words.text_of([one]) for one in blocks] if isinstance(blocks, list) else [text]
+            texts = [text_of([one]) for one in blocks] if isinstance(blocks, list) else [text]
             said = [text for text in texts if not words.is_hosts(text)]
             if said and _is_persons(payload):
                 self._say(number, "\n".join(said), payload, sure=False)
         elif payload.get("role") == "assistant":
-            if _mapping(row.get("metadata")).get("compaction_output") is True:
+            if mapping(row.get("metadata")).get("compaction_output") is True:
                 return
             self._proposed = words.proposed(text) or self._proposed
             final = payload.get("phase") == "final_answer"
@@ -259,12 +256,12 @@ class Listener:
         elif name in SHELLS:
             self._command(number, call, given)
         elif name == STDIN_TOOL:
-            commit = self._terminals.get(str(_mapping(given).get("session_id")))
+            commit = self._terminals.get(str(mapping(given).get("session_id")))
             if commit is not None:
                 self._wait(call, commit)
         else:
             for key in _SOURCES:
-                self._script(number, call, _mapping(given).get(key))
+                self._script(number, call, mapping(given).get(key))
 
     def _script(self, number: int, call: str, script: Any) -> None:
         """What a script calls counts as called, one after the other. (SPEC RD-CX-4)"""
@@ -275,7 +272,7 @@ class Listener:
     def _tool(
         self, number: int, call: str, tool: str, given: Any, *, scripted: bool = False
     ) -> None:
-        given = _mapping(given)
+        given = mapping(given)
         match tool:
             case "exec_command":
                 self._command(number, call, given, scripted=scripted)
@@ -296,13 +293,11 @@ class Listener:
     def _wait(self, call: str, thing: _Waiting) -> None:
         self._pending.setdefault(call, []).append(thing)
 
-    def _ask(
-        self, number: int, call: str, given: Mapping[str, Any], *, scripted: bool
-    ) -> None:
+    def _ask(self, number: int, call: str, given: Mapping[str, Any], *, scripted: bool) -> None:
         asked = given.get("questions")
         listed = asked if isinstance(asked, list) and asked else [given]
         texts = {
-            str(_mapping(one).get("id", place)): first_text(_mapping(one), ("question", "header"))
+            str(mapping(one).get("id", place)): first_text(mapping(one), ("question", "header"))
             for place, one in enumerate(listed)
         }
         self.events.append(flow.Asked(number, tuple(texts.values())))
@@ -324,7 +319,7 @@ class Listener:
     # --- results
 
     def _result(self, number: int, payload: Mapping[str, Any]) -> None:
-        output = words.text_of(payload.get("output"))
+        output = text_of(payload.get("output"))
         if self.in_parent and output.startswith(words.NEWLY_SPAWNED):
             self._leave_parent(number)
             return
@@ -374,13 +369,9 @@ class Listener:
 
 def _is_persons(payload: Mapping[str, Any]) -> bool:
     """Whether a user row can be the person's; newer hosts say what each part of it is."""
-    kinds = _mapping(payload.get("internal_chat_message_metadata_passthrough")).get(
+    kinds = mapping(payload.get("internal_chat_message_metadata_passthrough")).get(
         "content_item_kinds"
     )
     if not isinstance(kinds, list):
         return True
     return any(str(kind).startswith("user.") for kind in kinds)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

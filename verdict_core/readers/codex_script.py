@@ -5,7 +5,6 @@ argument that is no literal, and a call that does not stand as one, is unreadabl
 guessed and never passed over. (SPEC RD-CX-4)
 """
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -141,14 +140,3 @@ def _unescape(found: "re.Match[str]") -> str:
     if escape in ("\n", "\r\n"):
         return ""
     return _SHORT.get(escape, escape)
-
-
-def arguments(text: Any) -> dict[str, Any] | None:
-    """The arguments of a call, which come as a JSON text; None where they are no object."""
-    if isinstance(text, dict):
-        return text
-    try:
-        value = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

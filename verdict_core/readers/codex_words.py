@@ -7,7 +7,7 @@ begin, from these tables alone. (SPEC RD-CX-9)
 import re
 from typing import Any
 
-from verdict_core.readers.codex_script import arguments
+from verdict_core.readers.session import arguments, mapping
 
 NEWLY_SPAWNED = "You are the newly spawned agent"
 # What a person sends to have the plan carried out, and how a fresh session begins with one.
@@ -35,17 +35,6 @@ _RUNNING = re.compile(r"Process running with session ID (\d+)")
 # The host's own lines stand before this one.
 _OUTPUT = "\nOutput:"
 _HEAD = 400
-
-
-def text_of(content: Any) -> str:
-    """The text of a message or of an output: a string, a list of blocks, or an object with one."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, dict):
-        return text_of(content.get("content", content.get("text")))
-    blocks = content if isinstance(content, list) else ()
-    texts = (block.get("text") for block in blocks if isinstance(block, dict))
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def is_hosts(text: str) -> bool:
@@ -95,9 +84,8 @@ def command_of(given: Any) -> str:
 
 def answers(output: str, questions: dict[str, str]) -> dict[str, str]:
     """The answers that are some, by question. `questions` has each question's text by its id."""
-    given = (arguments(output) or {}).get("answers")
     found: dict[str, str] = {}
-    for name, answer in given.items() if isinstance(given, dict) else ():
+    for name, answer in mapping((arguments(output) or {}).get("answers")).items():
         value = answer.get("answers") if isinstance(answer, dict) else answer
         texts = value if isinstance(value, list) else [value]
         text = ", ".join(text for text in texts if isinstance(text, str) and text.strip())

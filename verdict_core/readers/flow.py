@@ -128,6 +128,15 @@ Event = (
 )
 
 
+def add_work(events: list[Event], row: int, *, call: bool) -> None:
+    """Appends work. Of work of one kind without a break only the last counts, and is kept."""
+    last = events[-1] if events else None
+    if isinstance(last, Work) and last.call == call:
+        events[-1] = Work(row, call)
+    else:
+        events.append(Work(row, call))
+
+
 def alive(events: Sequence[Event]) -> Iterator[Event]:
     """The events that count: without messages in doubt where there are sure ones, and without what
     was rolled back. (SPEC RD-FLOW-1)"""

@@ -7,7 +7,7 @@ only a commit settles a decision; a lost row could have held anything. (SPEC RD-
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from verdict_core.errors import BadValue
 from verdict_core.readers.flow import (
@@ -41,6 +41,10 @@ class Outcome:
     doubtful: tuple[int, ...]
     notes: Mapping[str, str]
 
+    def then(self, name: str, items: tuple[str, ...]) -> "Outcome":
+        """With more items at the end of a field."""
+        return evolve(self, items={**self.items, name: (*self.items[name], *items)})
+
     def unknown(self, lost: Iterable[int]) -> frozenset[str]:
         """The fields that a lost row could have changed. A row is lost behind as many rows as each
         of `lost` says. (SPEC RD-FLOW-2)"""
@@ -66,7 +70,9 @@ class _Todos:
         try:
             todos = read_todos(event.todos)
         except BadValue as error:
-            self.doubt(Doubt(event.row, "bad_todos", f"a todo list cannot be read: {error.message}"))
+            self.doubt(
+                Doubt(event.row, "bad_todos", f"a todo list cannot be read: {error.message}")
+            )
             return
         self.listed, self.since["list"] = todos.todos, event.row
         if todos.encoded:

@@ -7,7 +7,7 @@ that ends too early gives what it holds and is torn. (SPEC RD-ZST)
 
 import importlib
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,15 +64,15 @@ class Source:
             yield last
 
     def _unpacked(self, stream: IO[bytes]) -> Iterator[bytes]:
-        make, failure = _zstd()
+        zstd = _zstd()
         frame = None
         data = stream.read(_PACKED_CHUNK)
         while data:
             if frame is None:
-                frame = make()
+                frame = _frame(zstd)
             try:
                 piece = frame.decompress(data)
-            except failure:
+            except zstd.ZstdError:
                 self.torn = True
                 return
             if piece:
@@ -84,15 +84,17 @@ class Source:
         self.torn = frame is not None
 
 
-def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
-    """What makes a decompressor of one frame, and the error that it raises. (SPEC RD-ZST-2)"""
+def _frame(zstd: Any) -> Any:
+    """A decompressor of one frame. The two modules differ in this one thing."""
+    made = zstd.ZstdDecompressor()
+    return made.decompressobj() if hasattr(made, "decompressobj") else made
+
+
+def _zstd() -> Any:
+    """The module that reads Zstandard. (SPEC RD-ZST-2)"""
     for name in _MODULES:
         try:
-            module = importlib.import_module(name)
+            return importlib.import_module(name)
         except ImportError:
             continue
-        make = module.ZstdDecompressor
-        if hasattr(module, "ZstdCompressionWriter"):
-            return lambda: make().decompressobj(), module.ZstdError
-        return make, module.ZstdError
     raise NoZstd
