@@ -133,22 +133,17 @@ def _settled(result: Result, firing: Firing, setting: Setting, until: float) -> 
     if firing.kind is Kind.RESUMED:
         text = hook_words.nothing_given(why, result.fault)
         return _kept(Decision(Act.PASSED, why, text, facts), firing, setting, until)
-    text = hook_words.passed_unjudged(why, result.fault)
-    if "draft" not in said:
-        passes = Decision(Act.PASSED, why, text, facts)
-        return _kept(passes, firing, setting, until, stops=_stop(why, result, firing, facts))
-    summary = Summary.from_payload(said["draft"])
-    text = f"{text}\n{hook_words.unfinished(summary)}"
-    facts |= facts_of(summary)
-    passes = Decision(Act.PASSED, why, text, facts)
-    stops = _stop(why, result, firing, facts)
+    summary, more = None, ""
+    if "draft" in said:
+        summary = Summary.from_payload(said["draft"])
+        more = f"\n{hook_words.unfinished(summary)}"
+        facts |= facts_of(summary)
+    passes = Decision(Act.PASSED, why, hook_words.passed_unjudged(why, result.fault) + more, facts)
+    stops = None
+    if firing.kind is Kind.MANUAL and not firing.is_agent:
+        text = hook_words.stopped_unjudged(why, result.fault) + more
+        stops = Decision(Act.STOPPED, why, text, facts)
     return _kept(passes, firing, setting, until, stops=stops, rescue=summary)
-
-
-def _stop(why: str, result: Result, firing: Firing, facts: dict[str, Any]) -> Decision | None:
-    if firing.is_agent or firing.kind is not Kind.MANUAL:
-        return None
-    return Decision(Act.STOPPED, why, hook_words.stopped_unjudged(why, result.fault), facts)
 
 
 def _kept(

@@ -103,9 +103,6 @@ def land(
     """Writes down what is open, by `until`: what to say of it, and facts. Raises what landing
     raises. (SPEC HK-AUTO-1, HK-AUTO-2)"""
     done = Landing(setting.state, run_of(firing)).land(summary, top, deadline=until)
-    if done.handoff is not None:
-        with suppress(OSError):  # it is written, and only its place is not told afterwards
-            hook_memory.note_handoff(directory_of(firing, setting), done.handoff)
     handoff = None if done.handoff is None else hook_words.shown(done.handoff)
     unlanded = [{"item": one.item, "code": one.code} for one in done.unlanded]
     facts = {"ref": done.ref, "handoff": handoff, "unlanded": unlanded}
@@ -143,7 +140,8 @@ def _judged(summary: Summary, setting: Setting, until: float) -> _Judged:
 
 
 def _give_back(summary: Summary, firing: Firing, setting: Setting) -> Decision:
-    handoff = hook_memory.last_handoff(directory_of(firing, setting))
+    written = Landing(setting.state, run_of(firing)).list(None).handoffs
+    handoff = written[-1].path if written else None
     text = hook_words.given_back(summary, handoff)
     why = "compacted" if text else "nothing_open"
     return Decision(Act.GIVEN_BACK, why, text, facts_of(summary))

@@ -59,23 +59,6 @@ def _is_fresh(file: Path) -> bool:
         return False
 
 
-def note_handoff(directory: Path, handoff: Path) -> None:
-    """Remembers where the last handoff of a run is. Raises OSError. (SPEC HK-BACK-1)"""
-    make_private(directory)
-    draft = directory / f"handoff.{os.getpid()}"
-    draft.write_bytes(os.fsencode(handoff))
-    draft.replace(directory / "handoff")
-
-
-def last_handoff(directory: Path) -> Path | None:
-    """The last handoff of a run, where it is still there. (SPEC HK-BACK-1)"""
-    try:
-        handoff = Path(os.fsdecode((directory / "handoff").read_bytes()))
-        return handoff if handoff.is_file() else None
-    except OSError:
-        return None
-
-
 def make_private(directory: Path) -> None:
     """Makes a directory, and those above it that are missing, for their owner alone."""
     missing = [one for one in (directory, *directory.parents) if not one.exists()]

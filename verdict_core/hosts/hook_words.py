@@ -95,12 +95,12 @@ def nothing_given(why: str, fault: str) -> str:
 
 def given_back(summary: Summary, handoff: Path | None) -> str:
     """What the next request is told after a compaction: at most 9,000 bytes of UTF-8, and so at
-    most 9,000 characters. Empty where nothing was open. (SPEC HK-BACK-1)"""
-    if not summary.count and handoff is None:
+    most 9,000 characters. Empty where there is nothing to give. (SPEC HK-BACK-1, HK-BACK-2)"""
+    if not summary.count and not (summary.unknown and handoff):
         return ""
     tail = [*_unknown(summary)]
     if handoff is not None:
-        tail.append(f"Written down in full in: {_string(shown(handoff))}")
+        tail.append(f"The last handoff of this session: {_string(shown(handoff))}")
     room = BACK_BYTES - sum(len(line.encode()) + 1 for line in [_BACK_HEAD, *tail]) - 80
     lines = _within(room, _items(summary), lambda line: len(line.encode()))
     return "\n".join([_BACK_HEAD, *lines, *tail])
