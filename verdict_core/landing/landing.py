@@ -93,7 +93,7 @@ class Landing:
         """Writes down what of `summary` is not landed yet: files of the repository whose top level
         is `top` below a new ref, all else into a new handoff. `deadline` is a value of
         `time.monotonic`. Raises nothing for what cannot be landed: that is `unlanded`.
-        (SPEC LD-LAND-1 to LD-LAND-6)"""
+        (SPEC LD-LAND-1 to LD-LAND-5)"""
         repository = _Place.of(top, Clock(deadline))
         left = self._remaining(summary, repository)
         if not left.count:

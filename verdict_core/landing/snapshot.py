@@ -15,7 +15,7 @@ from attrs import Factory, define
 from verdict_core.git import GitFailed
 from verdict_core.landing.held import below, path_of
 from verdict_core.landing.repository import NAMESPACE, Change, Entry, Repository
-from verdict_core.landing.worktree import SUBMODULE, Blob, Unfit, blob_oid, look, opened
+from verdict_core.landing.worktree import SUBMODULE, Blob, Unfit, blob_oid, is_folder, look, opened
 
 MAX_TOTAL_BYTES = 256 << 20
 
@@ -82,13 +82,13 @@ class _Landing:
         )
 
     def land(self, items: tuple[str, ...]) -> str | None:
-        paths = {path: item for item in items for path in self._paths(item)}
-        entries: dict[bytes, Entry | None] = {}
-        for path, blob, entry in self._written(paths):
-            if blob is not None:
-                entries[path] = entry
-            elif self._in_head(path):
-                entries[path] = None
+        with opened(self.repository.top) as root:
+            paths = {path: item for item in items for path in self._paths(root, item)}
+            entries = {
+                path: entry
+                for path, entry in self._written(root, paths)
+                if entry is not None or self._in_head(path)
+            }
         index_only = {
             path: change.new
             for path in paths
@@ -106,43 +106,52 @@ class _Landing:
 
     # --- what there is to store
 
-    def _paths(self, item: str) -> Iterator[bytes]:
+    def _paths(self, root: int, item: str) -> Iterator[bytes]:
         """The paths that an item stands for, without those that are not stored."""
         path = path_of(item)
-        if path is None:
-            self.snapshot.fail(item, Unfit("not_reported", "it names no path"))
-        elif not path.endswith(b"/"):
-            why = self._unfit(path)
-            if why is None:
-                yield path
-            else:
-                self.snapshot.fail(item, why)
-        else:
-            yield from self._below(item, path)
+        try:
+            if path is None:
+                raise Unfit("not_reported", "it names no path")
+            if path.endswith(b"/"):
+                yield from self._below(item, path)
+                return
+            self._fit(path)
+            yield path
+            if is_folder(root, path):
+                # Of a file that gave way to a directory, git names the file alone.
+                yield from self._below(item, path + b"/")
+        except Unfit as why:
+            self.snapshot.fail(item, why)
 
-    def _unfit(self, path: bytes) -> Unfit | None:
+    def _fit(self, path: bytes) -> None:
         change = self.staged.get(path)
         modes = {self.index.get(path)}
         if change is not None:
             modes |= {entry[0] for entry in (change.old, change.new) if entry}
         if SUBMODULE in modes:
-            return Unfit("submodule", "the work in a submodule is its own repository's to commit")
+            raise Unfit("submodule", "the work in a submodule is its own repository's to commit")
         if change is None and path not in self.index and path not in self.names:
-            return Unfit("not_reported", "git reports no such path, or ignores it")
-        return None
+            self._all_seen()
+            raise Unfit("not_reported", "git reports no such path, or ignores it")
 
     def _below(self, item: str, folder: bytes) -> Iterator[bytes]:
-        if self.kept_back is not None:
-            self.snapshot.fail(item, Unfit(self.kept_back.code, self.kept_back.message))
+        try:
+            self._all_seen()
+        except Unfit as why:
+            self.snapshot.fail(item, why)  # and what was seen of it is stored all the same
         paths = below(folder, self.untracked)
-        if not paths:
-            self.snapshot.fail(item, Unfit("not_reported", "git reports nothing below it"))
         for path in paths:
             if path.endswith(b"/"):
                 why = Unfit("nested_repository", "a repository of its own stands there")
                 self.snapshot.fail(item, why)
             else:
                 yield path
+        if not paths:
+            raise Unfit("not_reported", "git reports nothing below it")
+
+    def _all_seen(self) -> None:
+        if self.kept_back is not None:
+            raise Unfit(self.kept_back.code, self.kept_back.message)
 
     def _in_head(self, path: bytes) -> bool:
         change = self.staged.get(path)
@@ -154,30 +163,27 @@ class _Landing:
 
     # --- files
 
-    def _written(
-        self, paths: dict[bytes, str]
-    ) -> Iterator[tuple[bytes, Blob | None, Entry | None]]:
-        """Each path with its blob, which is in the repository now; without one, where nothing
-        stands there."""
+    def _written(self, root: int, paths: dict[bytes, str]) -> Iterator[tuple[bytes, Entry | None]]:
+        """Each path with its entry, whose object is in the repository now; with None, where
+        nothing stands there."""
         batch: list[tuple[bytes, Blob]] = []
         total = size = 0
-        with opened(self.repository.top) as root:
-            for path, item in paths.items():
-                try:
-                    blob = self._looked(root, path, total)
-                except Unfit as why:
-                    self.snapshot.fail(item, why)
-                    continue
-                if blob is None:
-                    yield path, None, None
-                    continue
-                total += len(blob.data)
-                size += len(blob.data)
-                batch.append((path, blob))
-                if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield from self._hashed(batch, paths)
-                    batch, size = [], 0
-            yield from self._hashed(batch, paths)
+        for path, item in paths.items():
+            try:
+                blob = self._looked(root, path, total)
+            except Unfit as why:
+                self.snapshot.fail(item, why)
+                continue
+            if blob is None:
+                yield path, None
+                continue
+            total += len(blob.data)
+            size += len(blob.data)
+            batch.append((path, blob))
+            if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                yield from self._hashed(batch, paths)
+                batch, size = [], 0
+        yield from self._hashed(batch, paths)
 
     def _looked(self, root: int, path: bytes, total: int) -> Blob | None:
         if self.files.clock.passed:
@@ -189,7 +195,7 @@ class _Landing:
 
     def _hashed(
         self, batch: list[tuple[bytes, Blob]], paths: dict[bytes, str]
-    ) -> Iterator[tuple[bytes, Blob, Entry]]:
+    ) -> Iterator[tuple[bytes, Entry]]:
         """Stores a batch. git is given copies: it follows links, waits for pipes, and may not see
         the bytes that were looked at."""
         if not batch:
@@ -204,7 +210,7 @@ class _Landing:
             return
         for (path, blob), oid in zip(batch, oids, strict=False):
             if blob_oid(blob.data, len(oid)) == oid:
-                yield path, blob, (blob.mode, oid)
+                yield path, (blob.mode, oid)
 
     def _copied(self, blob: Blob, at: int) -> bytes:
         copy = self.scratch / str(at)
