@@ -57,9 +57,12 @@ _NEEDLES = (b"update_plan", b"commit", b"request_user_input", b"_goal", b"\\u00"
 
 @frozen
 class _Shape:
-    """What to look for in a record that has a space, or none, after each colon and comma. `stamp`
-    is the length of a head up to the type, where no number stands between; `rare` stands in each row, is
-    quickly found, and is rare elsewhere; `kinds` has what to do by the bytes from a row's type to its payload's."""
+    """What to look for in a record that has a space, or none, after each colon and comma.
+
+    `stamp` is the length of a head up to its type where no number stands between; `rare` stands in
+    each row, is rare elsewhere, and is quickly found; `kinds` has what to do by the bytes from a
+    row's type to its payload's, `apart` by those from a row's type to its payload.
+    """
 
     row: bytes
     stamp: int
@@ -116,7 +119,12 @@ class Skimmer:
             self._shape = _SPACED
         listener, count, size = self._listener, 0, 0
         for start, stop, skip, end in self._lines(chunk):
-            if skip is _NOTHING or (skip and self._take(chunk, start, stop, skip, end)):
+            # Where a sub-agent's copied rows end is told by rows that are skimmed otherwise.
+            if (
+                skip
+                and not listener.subagent
+                and (skip is _NOTHING or self._take(chunk, start, stop, skip, end))
+            ):
                 count += 1
                 size += stop - start
             else:
@@ -145,13 +153,8 @@ class Skimmer:
                 others += chunk.count(shape.rare, start, stop) - 1
             lines.append((start, stop, skip, end))
             start = stop
-        # A second row in a line has a payload of its own. Where copied rows end is told by rows
-        # that are skimmed otherwise.
-        if (
-            b"\0" in chunk
-            or chunk.count(shape.rare) != len(lines) + others
-            or self._listener.subagent
-        ):
+        # A second row in a line has a payload of its own.
+        if b"\0" in chunk or chunk.count(shape.rare) != len(lines) + others:
             return [(start, stop, None, 0) for start, stop, _, _ in lines]
         return lines
 

@@ -38,9 +38,9 @@ Listening = TypeVar("Listening", bound=Hears)
 
 @define
 class Record(Generic[Listening]):
-    """One record while it is read. `unread`: the lines of a chunk that need reading; of the
-    others it has taken what they say. `lost` has, for each damaged line, the number of rows before it; `torn`: the
-    last compressed frame is not whole."""
+    """One record while it is read. `unread`: the lines of a chunk that need reading; of the others
+    it has taken what they say. `lost` has, for each damaged line, the number of rows before it;
+    `torn`: the last compressed frame is not whole."""
 
     path: Path
     listener: Listening

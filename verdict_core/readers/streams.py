@@ -8,6 +8,7 @@ that ends too early gives what it holds and is torn. (SPEC RD-ZST)
 import importlib
 import stat
 from collections.abc import Iterable, Iterator
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +40,7 @@ class Source:
         Raises OSError, and NoZstd where it is compressed and nothing reads that. (SPEC RD-ZST-1)"""
         if not stat.S_ISREG(self.path.stat().st_mode):
             raise OSError(f"{self.path} is not a file")
-        with self.path.open("rb", buffering=_CHUNK) as stream:
+        with BufferedReader(FileIO(self.path), _CHUNK) as stream:
             if stream.peek(len(_MAGIC)).startswith(_MAGIC):
                 yield from _cut(self._unpacked(stream))
             while chunk := stream.read(_CHUNK):
