@@ -101,15 +101,14 @@ class Listener:
         elif kind == "retained_context":
             self._retained(number, payload)
 
-    def pass_by(self, *, call: bool | None) -> None:
-        """Takes a row that needs no reading: a call, other work, or (None) neither."""
-        number, self.rows = self.rows, self.rows + 1
-        if call is not None:
-            self._work(number, call=call)
-
     def wants_result(self, call: str) -> bool:
         """Whether the result of this call may be an event."""
         return call in self._pending
+
+    @property
+    def waits(self) -> bool:
+        """Whether the result of any call may be an event."""
+        return bool(self._pending)
 
     @property
     def in_parent(self) -> bool:
@@ -153,9 +152,6 @@ class Listener:
         self.own = self.rows
         return True
 
-    def _work(self, number: int, *, call: bool) -> None:
-        flow.add_work(self.events, number, call=call)
-
     # --- events
 
     def _event(self, number: int, payload: Mapping[str, Any]) -> None:
@@ -192,12 +188,14 @@ class Listener:
         pictures = bool(source.get("images") or source.get("local_images"))
         if words.is_hosts(text) and not (pictures and not text.strip()):
             return
-        self.events.append(flow.Said(number, text, sure))
-        handed = text.startswith(words.HANDED_PLAN)
-        if handed or (text.strip() == words.IMPLEMENT and self._proposed is not None):
-            plan = text.partition("\n")[2] if handed else self._proposed
-            self.events.append(flow.Decided(number, item(plan)))
-            self._proposed = None
+        plan = None
+        if text.startswith(words.HANDED_PLAN):
+            plan = item(text.partition("\n")[2])
+        elif text.strip() == words.IMPLEMENT and self._proposed is not None:
+            plan = item(self._proposed)
+            # The same message stands in the record twice, and in doubt first.
+            self._proposed = None if sure else self._proposed
+        self.events.append(flow.Said(number, text, sure, plan))
 
     def _retained(self, number: int, payload: Mapping[str, Any]) -> None:
         """Answers that the host keeps; those of a call that was heard come with its result."""
@@ -220,13 +218,14 @@ class Listener:
         if kind == "message":
             self._message(number, payload, row)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            self._work(number, call=True)
+            flow.add_work(self.events, flow.Work.CALL)
             self._call(number, kind, payload)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            self._work(number, call=False)
+            flow.add_work(self.events, flow.Work.REST)
             self._result(number, payload)
         elif kind.endswith("_call") or kind == "reasoning":
-            self._work(number, call=kind != "reasoning")
+            work = flow.Work.REST if kind == "reasoning" else flow.Work.CALL
+            flow.add_work(self.events, work)
 
     def _message(self, number: int, payload: Mapping[str, Any], row: Object) -> None:
         text = text_of(payload.get("content"))
