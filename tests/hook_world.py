@@ -70,13 +70,17 @@ class World:
 
     def record(self, harness: str, *todos: str) -> Path:
         """A record with these todos open, at the place that the payloads name."""
-        path = Path(json.loads(self.payload(harness, "PreCompact:manual"))["transcript_path"])
+        payload = json.loads(self.payload(harness, "PreCompact:manual"))
+        path, session = Path(payload["transcript_path"]), payload["session_id"]
         if harness == "codex":
-            rows = codex_rows(*todos)
+            rows = codex_rows(session, *todos)
             path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
             return path
         talk = Conversation(str(self.repo.path)).person("do it")
-        return talk.todos(*[(todo, "pending") for todo in todos]).says("Done so far.").write(path)
+        talk.todos(*[(todo, "pending") for todo in todos]).says("Done so far.")
+        for row in talk.rows:
+            row["sessionId"] = session
+        return talk.write(path)
 
     def fire(
         self,
@@ -117,9 +121,8 @@ def new_world(root: Path) -> World:
     return World(root, repo)
 
 
-def codex_rows(*todos: str) -> list[dict[str, Any]]:
+def codex_rows(session: str, *todos: str) -> list[dict[str, Any]]:
     """A rollout in which the plan has these steps open."""
-    session = "01a22db1-0cd5-7050-b6a8-1cf6ecd8355d"
     plan = {"plan": [{"step": todo, "status": "pending"} for todo in todos]}
     call = {"type": "function_call", "name": "update_plan", "call_id": "c1",
             "arguments": json.dumps(plan)}  # fmt: skip

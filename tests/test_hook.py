@@ -77,6 +77,22 @@ def test_the_reason_names_what_is_open_and_the_way_past(world: World) -> None:
     assert f"{sys.executable} -P -m verdict_core land" in lines[-1]
 
 
+def test_the_way_past_is_one(world: World) -> None:
+    """HK-STOP-2: the command that the reason names, as a person pastes it into a shell."""
+    harness = "claude-code"
+    world.record(harness, "write the tests")
+    world.repo.write("new.py")
+    reason = world.fire(harness, MANUAL).text
+    by_hand = reason.splitlines()[-1].split("`")[1]
+    done = subprocess.run(
+        ["sh", "-c", by_hand], cwd=world.repo.path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answer = world.fire(harness, MANUAL)
+    assert not answer.is_stop
+    assert "safe_to_compact" in answer.text
+
+
 def test_the_reason_is_bounded_and_says_what_it_left_out(world: World) -> None:
     """HK-STOP-2."""
     world.record("codex", *[f"{number} " + "x" * 300 for number in range(40)])
@@ -367,12 +383,20 @@ def crashing(world: World) -> dict[str, str]:
     folder = world.root / "planted"
     folder.mkdir()
     planted = (
+        # Python runs the first of this name, and whoever runs the tests may have one too.
+        "import os, runpy, sys\n"
+        "for folder in sys.path:\n"
+        "    theirs = os.path.join(folder, 'sitecustomize.py')\n"
+        "    if theirs != __file__ and os.path.exists(theirs):\n"
+        "        runpy.run_path(theirs)\n"
+        "        break\n"
         "import verdict_core.readers.claude_code as reader\n"
         "def read(path, *, named=False):\n    raise RuntimeError('planted')\n"
         "reader.read = read\n"
     )
     (folder / "sitecustomize.py").write_text(planted)
-    return {"PYTHONPATH": str(folder)}
+    others = os.environ.get("PYTHONPATH", "")
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{others}" if others else str(folder)}
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
@@ -397,7 +421,7 @@ def test_a_git_that_hangs_ends_with_the_deadline(world: World) -> None:
     hangs, harness = hanging_git(world), "codex"
     world.record(harness, "write the tests")
     began = time.monotonic()
-    first = world.fire(harness, MANUAL, "--deadline", "3", env=hangs)
+    first = world.fire(harness, MANUAL, env=hangs)
     assert time.monotonic() - began < 20
     assert first.is_stop
     assert "deadline" in first.text
@@ -405,7 +429,7 @@ def test_a_git_that_hangs_ends_with_the_deadline(world: World) -> None:
     world.wait_ten_seconds()
     for key in (MANUAL, AUTO):
         same = same_session(world, harness)
-        answer = world.fire(harness, key, "--deadline", "3", env=hangs, **same)
+        answer = world.fire(harness, key, env=hangs, **same)
         assert not answer.is_stop
         assert "NOT judged" in answer.text
         line = world.journal()[-1]

@@ -66,8 +66,9 @@ def scripted(body: Body) -> tuple[str, list[Event]]:
 def _events(body: Body, text: str, calls: list[dict[str, Any]]) -> list[Event]:
     used = {"input_tokens": len(json.dumps(body)) // 4, "output_tokens": 50,
             "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}  # fmt: skip
-    head = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "content": [],
-            "model": body.get("model"), "stop_reason": None, "usage": used}  # fmt: skip
+    head: Body = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant",
+                  "content": [], "model": body.get("model"), "stop_reason": None,
+                  "usage": used}  # fmt: skip
     parts: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"type": "text", "text": ""}, {"type": "text_delta", "text": text})
     ]
@@ -128,7 +129,7 @@ def claude(stage: Stage, prompt: str, *options: str, **env: str) -> str:
     found = sorted(INSTALLED.glob("claude-code-*/claude"))
     binary = os.environ.get("CLAUDE_BIN") or str(found[0])
     printed = ("--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5")
-    done = stage.run(binary, "-p", prompt, *options, *printed, **env)
+    done = stage.run(binary, "-p", prompt, *options, *printed, env=env)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     return str(next(row["result"] for row in reversed(rows) if row["type"] == "result"))

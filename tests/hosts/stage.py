@@ -27,15 +27,15 @@ class Stage:
     repo: Repo
     env: dict[str, str]
 
-    def run(self, *command: str, timeout_s: float = 120, **env: str) -> Any:
+    def run(self, *command: str, env: dict[str, str] | None = None) -> Any:
         return subprocess.run(
             command,
             cwd=self.repo.path,
-            env={**self.env, **env},
+            env={**self.env, **(env or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=timeout_s,
+            timeout=120,
             check=False,
         )
 

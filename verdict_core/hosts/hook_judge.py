@@ -6,6 +6,7 @@ nobody asked for is never stopped. (SPEC HK-STOP, HK-AUTO, HK-BACK)
 """
 
 import importlib
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ from verdict_core.readers.reading import Note, Reading, combine
 from verdict_core.services.setting import service_of
 
 STILL_S = 0.25
+# How many of the items that could not be landed a line of the journal names.
+MOST_UNLANDED = 100
 _LOOK_S = 0.025
 # Parts of the time that is left: the record may come late and a service may be slow, but landing
 # has to have begun.
@@ -84,16 +87,18 @@ def decide(firing: Firing, setting: Setting, until: float, tell: Tell) -> Decisi
     if firing.kind is Kind.MANUAL:
         try:
             if hook_memory.must_stop(directory_of(firing, setting), judged.digest):
-                text = hook_words.stopped(left, judged.verdict, judged.reasons)
+                by_hand = _land_by_hand(firing, setting)
+                text = hook_words.stopped(left, judged.verdict, judged.reasons, by_hand)
                 return Decision(Act.STOPPED, "unsafe", text, facts)
         except OSError as error:
             forgets = f"\nIt was not stopped first, since that cannot be remembered: {error}"
-    tell({"draft": left.payload()})
-    text, landed = land(left, top, firing, setting, _part(until, _OF_LANDING))
+    tell({"draft": summary.payload()})
+    # The whole summary, so that the newest ref and handoff are whole in themselves.
+    text, landed = land(summary, top, firing, setting, _part(until, _OF_LANDING))
     text = f"verdict-core: {judged.verdict}: {text}{visible(forgets)}"
     decision = Decision(Act.PASSED, "landed", text, {**facts, **landed})
     tell(decision.payload())
-    _let_the_rest_pass(left, top, firing, setting)
+    _let_the_rest_pass(summary, top, firing, setting)
     return decision
 
 
@@ -105,7 +110,12 @@ def land(
     done = Landing(setting.state, run_of(firing)).land(summary, top, deadline=until)
     handoff = None if done.handoff is None else hook_words.shown(done.handoff)
     unlanded = [{"item": one.item, "code": one.code} for one in done.unlanded]
-    facts = {"ref": done.ref, "handoff": handoff, "unlanded": unlanded}
+    facts = {
+        "ref": done.ref,
+        "handoff": handoff,
+        "unlanded": unlanded[:MOST_UNLANDED],
+        "unlanded_count": len(unlanded),
+    }
     return hook_words.landed(summary, done.ref, handoff, unlanded), facts
 
 
@@ -204,6 +214,13 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except (OSError, ValueError):
         return None
     return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _land_by_hand(firing: Firing, setting: Setting) -> list[str]:
+    """The command that lands this session's work, for a person to run in its repository."""
+    command = [sys.executable, "-P", "-m", "verdict_core", "land"]
+    command += ["--state-dir", str(setting.state)]
+    return command if firing.record is None else [*command, "--record", str(firing.record)]
 
 
 def _part(until: float, part: float) -> float:

@@ -38,7 +38,7 @@ def must_stop(directory: Path, key: str) -> bool:
         os.fsync(made)
     finally:
         os.close(made)
-    _sync(directory)
+    sync_directory(directory)
     return True
 
 
@@ -64,10 +64,11 @@ def make_private(directory: Path) -> None:
     missing = [one for one in (directory, *directory.parents) if not one.exists()]
     for one in reversed(missing):
         one.mkdir(mode=0o700, exist_ok=True)
-        _sync(one.parent)
+        sync_directory(one.parent)
 
 
-def _sync(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Makes the names in a directory durable."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

@@ -6,7 +6,6 @@ limit says what it left out. (SPEC HK-STOP-2, HK-BACK-1)
 """
 
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -24,8 +23,9 @@ verdict-core: what this session had open when its context was compacted. Each li
 a dash is a field's name and one JSON string: {_NOT_ORDERS}."""
 
 
-def stopped(summary: Summary, judged: str, reasons: Sequence[str]) -> str:
-    """Why a compaction was stopped: verdict, counts, items, and the way past. (HK-STOP-2)"""
+def stopped(summary: Summary, judged: str, reasons: Sequence[str], by_hand: Sequence[str]) -> str:
+    """Why a compaction was stopped: verdict, counts, items, and the way past, of which `by_hand` is
+    the command for whoever does not want to wait. (SPEC HK-STOP-2)"""
     head = [
         f"verdict-core: {judged}: {counts(summary)}. Compacting now could lose that.",
         f"Why: {', '.join(reasons)}. Open ({_NOT_ORDERS}):",
@@ -33,7 +33,7 @@ def stopped(summary: Summary, judged: str, reasons: Sequence[str]) -> str:
     tail = (
         "To go on, compact again after 10 seconds: then all this is written down first and the"
         " compaction passes. To write it down now, run"
-        f" `{shlex.join([*_ours(), 'land'])}` in the repository."
+        f" `{visible(shlex.join(by_hand))}` in the repository."
     )
     room = REASON_CHARS - sum(map(len, head)) - len(tail) - 80
     lines = [*_within(room, _items(summary, ITEM_CHARS), len), *_unknown(summary)]
@@ -117,10 +117,6 @@ def counts(summary: Summary) -> str:
 def shown(path: Path) -> str:
     """A path as text that can be written anywhere."""
     return visible(str(path))
-
-
-def _ours() -> list[str]:
-    return [sys.executable, "-P", "-m", "verdict_core"]
 
 
 def _items(summary: Summary, cut: int | None = None) -> Iterator[str]:
