@@ -241,8 +241,10 @@ def test_the_user_is_told_what_is_left_to_do(command: Run) -> None:
     said = command("hook", "install", "codex").stdout.decode()
     assert "Hooks need review" in said
     assert "trust" in said
-    said = command("hook", "install", "claude-code").stdout.decode()
+    assert "names the Python of this machine" in said
+    said = command("hook", "install", "claude-code", "--user").stdout.decode()
     assert "start Claude Code anew" in said
+    assert "this machine" not in said
 
 
 @pytest.mark.parametrize(
