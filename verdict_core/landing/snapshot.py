@@ -137,8 +137,8 @@ class _Landing:
     def _below(self, item: str, folder: bytes) -> Iterator[bytes]:
         try:
             self._all_seen()
-        except Unfit as why:
-            self.snapshot.fail(item, why)  # and what was seen of it is stored all the same
+        except Unfit as unseen:
+            self.snapshot.fail(item, unseen)  # and what was seen of it is stored all the same
         paths = below(folder, self.untracked)
         for path in paths:
             if path.endswith(b"/"):
