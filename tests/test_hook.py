@@ -388,7 +388,7 @@ def crashing(world: World) -> dict[str, str]:
         "for folder in sys.path:\n"
         "    theirs = os.path.join(folder, 'sitecustomize.py')\n"
         "    if theirs != __file__ and os.path.exists(theirs):\n"
-        "        runpy.run_path(theirs)\n"
+        "        runpy.run_path(theirs, run_name='sitecustomize')\n"
         "        break\n"
         "import verdict_core.readers.claude_code as reader\n"
         "def read(path, *, named=False):\n    raise RuntimeError('planted')\n"

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -79,6 +80,22 @@ def test_every_table_has_every_harness() -> None:
     assert set(FORMS) == set(hook_judge.READERS) == set(hook_install.HARNESSES) == set(HARNESSES)
     for forms in FORMS.values():
         assert set(forms) == set(Act)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_record_is_waited_for_until_it_is_still(tmp_path: Path, is_there: bool) -> None:
+    """HK-READ-4: also where it is not there yet; but no longer than the time that there is."""
+    path = tmp_path / "record.jsonl"
+    if is_there:
+        path.write_text("early")
+    writer = threading.Timer(0.1, lambda: path.write_text("late one"))
+    began = time.monotonic()
+    writer.start()
+    assert hook_judge.is_still(path, began + 20)
+    assert path.read_text() == "late one"
+    assert time.monotonic() - began >= 0.1 + hook_judge.STILL_S
+    writer.join()
+    assert not hook_judge.is_still(path, time.monotonic() + hook_judge.STILL_S / 2)
 
 
 @pytest.mark.parametrize("harness", FORMS)
