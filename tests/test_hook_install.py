@@ -3,12 +3,15 @@
 import json
 import os
 import shlex
+import stat
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gitrepo import isolate, snapshot
+from hook_world import Answer, World, new_world
 from running import Run
 
 from verdict_core.errors import Unwritable
@@ -332,3 +335,54 @@ def test_a_directory_that_cannot_be_written_is_a_refusal(tmp_path: Path, command
     done = command("hook", "install", "claude-code")
     assert done.returncode == 3
     assert b"unreadable" in done.stderr
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_an_installed_hook_blocks_lands_passes_and_restores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harness: str
+) -> None:
+    """HK-STOP-1, HK-STOP-3, HK-BACK-1: from its installation to its removal, with real payloads;
+    and of the repository nothing but a ref and its objects is another."""
+    isolate(monkeypatch, tmp_path / "home")
+    world = new_world(tmp_path)
+    state = ("--state-dir", str(world.state))
+    ours(world, "install", harness, *state)
+    path = world.repo.path / PLACES[harness][1] / PLACES[harness][2]
+    world.repo.commit()
+    world.repo.write("new.py")
+    world.record(harness, "write the tests")
+    before = snapshot(world.repo.path)
+
+    assert fired(world, path, harness, "PreCompact:manual").is_stop
+    world.wait_ten_seconds()
+    assert not fired(world, path, harness, "PreCompact:manual").is_stop
+    session = json.loads(world.payload(harness, "PreCompact:manual"))
+    same = {name: session[name] for name in ("session_id", "transcript_path")}
+    given = fired(world, path, harness, "SessionStart:compact", **same)
+    assert '- todos: "write the tests"' in given.text
+    assert '- uncommitted: "new.py"' in given.text
+
+    after = snapshot(world.repo.path)
+    # The times of a directory change where something goes in.
+    files = {name: what for name, what in before.items() if not stat.S_ISDIR(what[0])}
+    assert {name: after[name] for name in files} == files
+    new = after.keys() - before.keys()
+    assert new
+    assert all(name.startswith((".git/objects/", ".git/refs/verdict-core")) for name in new)
+    ours(world, "uninstall", harness)
+    assert not path.exists()
+
+
+def ours(world: World, *arguments: str) -> None:
+    command = [sys.executable, "-P", "-m", "verdict_core", "hook", *arguments]
+    subprocess.run(command, cwd=world.repo.path, check=True, capture_output=True)
+
+
+def fired(world: World, path: Path, harness: str, key: str, **changes: Any) -> Answer:
+    """What the command in the settings answers, started as the harness does it: by a shell."""
+    (handler,) = handlers(path, key.partition(":")[0])
+    done = subprocess.run(
+        ["/bin/sh", "-c", handler["command"]], input=world.payload(harness, key, **changes),
+        capture_output=True, cwd=world.repo.path, check=False,
+    )  # fmt: skip
+    return Answer(done.returncode, done.stdout, done.stderr)
