@@ -20,16 +20,16 @@ from verdict_core.context import Summary
 from verdict_core.errors import BadConfig, VerdictCoreError, visible
 from verdict_core.hosts import cli, hook_memory, hook_payload, hook_words, journal
 from verdict_core.hosts.hook_answer import Act, Decision, output
-from verdict_core.hosts.hook_child import Ended, Result, Tell, within
+from verdict_core.hosts.hook_child import GRACE_S, Ended, Result, Tell, within
 from verdict_core.hosts.hook_judge import Setting, decide, directory_of, facts_of, land, run_of
 from verdict_core.hosts.hook_payload import Firing, Kind
 from verdict_core.hosts.progress import state_directory
 
 DEFAULT_DEADLINE_S = 5.0
-MAX_DEADLINE_S = 600.0
+MIN_DEADLINE_S, MAX_DEADLINE_S = 1.0, 600.0
 # What the work may not use: the time to remember a stop, to keep the journal and to answer.
-_RESERVE = 0.2
-_MOST_RESERVE_S = 1.0
+_RESERVE = 0.3
+_MOST_RESERVE_S = 1.5
 _CHUNK = 1 << 16
 
 
@@ -76,8 +76,8 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0.0 < seconds <= MAX_DEADLINE_S:
-        message = f"expected seconds, more than 0 and at most {MAX_DEADLINE_S:g}, got {text!r}"
+    if not MIN_DEADLINE_S <= seconds <= MAX_DEADLINE_S:
+        message = f"expected {MIN_DEADLINE_S:g} to {MAX_DEADLINE_S:g} seconds, got {text!r}"
         raise BadConfig(message, path="--deadline")
     return seconds
 
@@ -99,7 +99,7 @@ def answered(
 ) -> Decision:
     """The decision on the firing in `data`, journalled. `began`: `time.monotonic()` at the start;
     `fault`: why the settings were refused, where they were. (SPEC HK-FAIL, HK-LOG-1)"""
-    until = began + setting.deadline_s
+    until = began + setting.deadline_s - 2 * GRACE_S
     try:
         firing = hook_payload.read(data)
     except VerdictCoreError as error:
@@ -133,22 +133,17 @@ def _settled(result: Result, firing: Firing, setting: Setting, until: float) -> 
     if firing.kind is Kind.RESUMED:
         text = hook_words.nothing_given(why, result.fault)
         return _kept(Decision(Act.PASSED, why, text, facts), firing, setting, until)
-    text = hook_words.passed_unjudged(why, result.fault)
-    if "draft" not in said:
-        passes = Decision(Act.PASSED, why, text, facts)
-        return _kept(passes, firing, setting, until, stops=_stop(why, result, firing, facts))
-    summary = Summary.from_payload(said["draft"])
-    text = f"{text}\n{hook_words.unfinished(summary)}"
-    facts |= facts_of(summary)
-    passes = Decision(Act.PASSED, why, text, facts)
-    stops = _stop(why, result, firing, facts)
+    summary, more = None, ""
+    if "draft" in said:
+        summary = Summary.from_payload(said["draft"])
+        more = f"\n{hook_words.unfinished(summary)}"
+        facts |= facts_of(summary)
+    passes = Decision(Act.PASSED, why, hook_words.passed_unjudged(why, result.fault) + more, facts)
+    stops = None
+    if firing.kind is Kind.MANUAL and not firing.is_agent:
+        text = hook_words.stopped_unjudged(why, result.fault) + more
+        stops = Decision(Act.STOPPED, why, text, facts)
     return _kept(passes, firing, setting, until, stops=stops, rescue=summary)
-
-
-def _stop(why: str, result: Result, firing: Firing, facts: dict[str, Any]) -> Decision | None:
-    if firing.is_agent or firing.kind is not Kind.MANUAL:
-        return None
-    return Decision(Act.STOPPED, why, hook_words.stopped_unjudged(why, result.fault), facts)
 
 
 def _kept(
@@ -188,7 +183,7 @@ def _rescued(
 ) -> Decision:
     left = until - time.monotonic()
     try:
-        text, facts = land(summary, None, firing, setting, until - left / 2)
+        text, facts = land(summary, None, firing, setting, until - left / 4)
     except (VerdictCoreError, OSError) as error:
         return evolve(
             decision, text=f"{decision.text}\nWriting it down failed: {visible(str(error))}"

@@ -59,16 +59,21 @@ HARNESSES: Mapping[str, Harness] = {
     ),
 }
 
+_OF_THIS_MACHINE = (
+    "The file names the Python of this machine; --user puts it into none that is shared."
+)
+
 
 def install(options: argparse.Namespace) -> int:
     """Put the hook in, or bring it up to date. (SPEC HK-INST-1 to HK-INST-6)"""
     hook.setting_of(options)  # what the hook would refuse at every firing is refused here
     line = command(options)
+    after = HARNESSES[options.harness].after
     return _changed(
         options,
         lambda settings: added(settings, options.harness, line, LIMIT_S),
         "installed",
-        HARNESSES[options.harness].after,
+        after if options.user else (*after, _OF_THIS_MACHINE),
     )
 
 

@@ -6,6 +6,7 @@ nobody asked for is never stopped. (SPEC HK-STOP, HK-AUTO, HK-BACK)
 """
 
 import importlib
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ from verdict_core.readers.reading import Note, Reading, combine
 from verdict_core.services.setting import service_of
 
 STILL_S = 0.25
+# How many of the items that could not be landed a line of the journal names.
+MOST_UNLANDED = 100
 _LOOK_S = 0.025
 # Parts of the time that is left: the record may come late and a service may be slow, but landing
 # has to have begun.
@@ -80,20 +83,23 @@ def decide(firing: Firing, setting: Setting, until: float, tell: Tell) -> Decisi
              "digest": judged.digest}  # fmt: skip
     if judged.verdict is Verdict.SAFE_TO_COMPACT:
         return Decision(Act.PASSED, "safe", hook_words.safe(), facts)
-    forgets = ""
+    forgotten = ""
     if firing.kind is Kind.MANUAL:
         try:
-            if hook_memory.must_stop(directory_of(firing, setting), judged.digest):
-                text = hook_words.stopped(left, judged.verdict, judged.reasons)
-                return Decision(Act.STOPPED, "unsafe", text, facts)
+            is_due = hook_memory.must_stop(directory_of(firing, setting), judged.digest)
         except OSError as error:
-            forgets = f"\nIt was not stopped first, since that cannot be remembered: {error}"
-    tell({"draft": left.payload()})
-    text, landed = land(left, top, firing, setting, _part(until, _OF_LANDING))
-    text = f"verdict-core: {judged.verdict}: {text}{visible(forgets)}"
+            is_due, forgotten = False, f"It was not stopped: that cannot be remembered: {error}"
+        if is_due:
+            by_hand = _land_by_hand(firing, setting)
+            text = hook_words.stopped(left, judged.verdict, judged.reasons, by_hand)
+            return Decision(Act.STOPPED, "unsafe", text, facts)
+    tell({"draft": summary.payload()})
+    # The whole summary, so that the newest ref and handoff are whole in themselves.
+    text, landed = land(summary, top, firing, setting, _part(until, _OF_LANDING))
+    text = f"verdict-core: {judged.verdict}: {text}\n{visible(forgotten)}".rstrip()
     decision = Decision(Act.PASSED, "landed", text, {**facts, **landed})
     tell(decision.payload())
-    _let_the_rest_pass(left, top, firing, setting)
+    _let_the_rest_pass(summary, top, firing, setting)
     return decision
 
 
@@ -103,12 +109,14 @@ def land(
     """Writes down what is open, by `until`: what to say of it, and facts. Raises what landing
     raises. (SPEC HK-AUTO-1, HK-AUTO-2)"""
     done = Landing(setting.state, run_of(firing)).land(summary, top, deadline=until)
-    if done.handoff is not None:
-        with suppress(OSError):  # it is written, and only its place is not told afterwards
-            hook_memory.note_handoff(directory_of(firing, setting), done.handoff)
     handoff = None if done.handoff is None else hook_words.shown(done.handoff)
     unlanded = [{"item": one.item, "code": one.code} for one in done.unlanded]
-    facts = {"ref": done.ref, "handoff": handoff, "unlanded": unlanded}
+    facts = {
+        "ref": done.ref,
+        "handoff": handoff,
+        "unlanded": unlanded[:MOST_UNLANDED],
+        "unlanded_count": len(unlanded),
+    }
     return hook_words.landed(summary, done.ref, handoff, unlanded), facts
 
 
@@ -143,7 +151,8 @@ def _judged(summary: Summary, setting: Setting, until: float) -> _Judged:
 
 
 def _give_back(summary: Summary, firing: Firing, setting: Setting) -> Decision:
-    handoff = hook_memory.last_handoff(directory_of(firing, setting))
+    written = Landing(setting.state, run_of(firing)).list(None).handoffs
+    handoff = written[-1].path if written else None
     text = hook_words.given_back(summary, handoff)
     why = "compacted" if text else "nothing_open"
     return Decision(Act.GIVEN_BACK, why, text, facts_of(summary))
@@ -206,6 +215,13 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except (OSError, ValueError):
         return None
     return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _land_by_hand(firing: Firing, setting: Setting) -> list[str]:
+    """The command that lands this session's work, for a person to run in its repository."""
+    command = [sys.executable, "-P", "-m", "verdict_core", "land"]
+    command += ["--state-dir", str(setting.state)]
+    return command if firing.record is None else [*command, "--record", str(firing.record)]
 
 
 def _part(until: float, part: float) -> float:

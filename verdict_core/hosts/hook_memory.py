@@ -38,7 +38,7 @@ def must_stop(directory: Path, key: str) -> bool:
         os.fsync(made)
     finally:
         os.close(made)
-    _sync(directory)
+    sync_directory(directory)
     return True
 
 
@@ -59,32 +59,16 @@ def _is_fresh(file: Path) -> bool:
         return False
 
 
-def note_handoff(directory: Path, handoff: Path) -> None:
-    """Remembers where the last handoff of a run is. Raises OSError. (SPEC HK-BACK-1)"""
-    make_private(directory)
-    draft = directory / f"handoff.{os.getpid()}"
-    draft.write_bytes(os.fsencode(handoff))
-    draft.replace(directory / "handoff")
-
-
-def last_handoff(directory: Path) -> Path | None:
-    """The last handoff of a run, where it is still there. (SPEC HK-BACK-1)"""
-    try:
-        handoff = Path(os.fsdecode((directory / "handoff").read_bytes()))
-        return handoff if handoff.is_file() else None
-    except OSError:
-        return None
-
-
 def make_private(directory: Path) -> None:
     """Makes a directory, and those above it that are missing, for their owner alone."""
     missing = [one for one in (directory, *directory.parents) if not one.exists()]
     for one in reversed(missing):
         one.mkdir(mode=0o700, exist_ok=True)
-        _sync(one.parent)
+        sync_directory(one.parent)
 
 
-def _sync(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Makes the names in a directory durable."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

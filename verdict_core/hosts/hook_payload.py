@@ -72,7 +72,7 @@ def read(data: bytes) -> Firing:
         cause=cause,
         session=_text(payload, "session_id"),
         record=None if record is None else Path(record),
-        cwd=Path(cwd or ".").absolute(),
+        cwd=Path(cwd or "."),
         is_agent=payload.get("agent_id") not in (None, ""),
     )
 

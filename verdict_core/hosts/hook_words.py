@@ -6,7 +6,6 @@ limit says what it left out. (SPEC HK-STOP-2, HK-BACK-1)
 """
 
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -24,8 +23,9 @@ verdict-core: what this session had open when its context was compacted. Each li
 a dash is a field's name and one JSON string: {_NOT_ORDERS}."""
 
 
-def stopped(summary: Summary, judged: str, reasons: Sequence[str]) -> str:
-    """Why a compaction was stopped: verdict, counts, items, and the way past. (HK-STOP-2)"""
+def stopped(summary: Summary, judged: str, reasons: Sequence[str], by_hand: Sequence[str]) -> str:
+    """Why a compaction was stopped: verdict, counts, items, and the way past, of which `by_hand` is
+    the command for whoever does not want to wait. (SPEC HK-STOP-2)"""
     head = [
         f"verdict-core: {judged}: {counts(summary)}. Compacting now could lose that.",
         f"Why: {', '.join(reasons)}. Open ({_NOT_ORDERS}):",
@@ -33,7 +33,7 @@ def stopped(summary: Summary, judged: str, reasons: Sequence[str]) -> str:
     tail = (
         "To go on, compact again after 10 seconds: then all this is written down first and the"
         " compaction passes. To write it down now, run"
-        f" `{shlex.join([*_ours(), 'land'])}` in the repository."
+        f" `{visible(shlex.join(by_hand))}` in the repository."
     )
     room = REASON_CHARS - sum(map(len, head)) - len(tail) - 80
     lines = [*_within(room, _items(summary, ITEM_CHARS), len), *_unknown(summary)]
@@ -95,12 +95,12 @@ def nothing_given(why: str, fault: str) -> str:
 
 def given_back(summary: Summary, handoff: Path | None) -> str:
     """What the next request is told after a compaction: at most 9,000 bytes of UTF-8, and so at
-    most 9,000 characters. Empty where nothing was open. (SPEC HK-BACK-1)"""
-    if not summary.count and handoff is None:
+    most 9,000 characters. Empty where there is nothing to give. (SPEC HK-BACK-1, HK-BACK-2)"""
+    if not summary.count and not (summary.unknown and handoff):
         return ""
     tail = [*_unknown(summary)]
     if handoff is not None:
-        tail.append(f"Written down in full in: {_string(shown(handoff))}")
+        tail.append(f"The last handoff of this session: {_string(shown(handoff))}")
     room = BACK_BYTES - sum(len(line.encode()) + 1 for line in [_BACK_HEAD, *tail]) - 80
     lines = _within(room, _items(summary), lambda line: len(line.encode()))
     return "\n".join([_BACK_HEAD, *lines, *tail])
@@ -117,10 +117,6 @@ def counts(summary: Summary) -> str:
 def shown(path: Path) -> str:
     """A path as text that can be written anywhere."""
     return visible(str(path))
-
-
-def _ours() -> list[str]:
-    return [sys.executable, "-P", "-m", "verdict_core"]
 
 
 def _items(summary: Summary, cut: int | None = None) -> Iterator[str]:

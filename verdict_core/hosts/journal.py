@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from verdict_core import wire
-from verdict_core.hosts.hook_memory import make_private
+from verdict_core.hosts.hook_memory import make_private, sync_directory
 
 FORMAT = "verdict-core/hook-journal/1"
 
@@ -38,5 +38,7 @@ def append(path: Path, entry: Mapping[str, Any]) -> None:
         if os.write(file, line) != len(line):
             raise OSError(f"the line was written in part: {path}")
         os.fsync(file)
+        if not size:
+            sync_directory(path.parent)
     finally:
         os.close(file)

@@ -35,7 +35,7 @@ def top_of(repo: Path | None) -> Path | None:
 
 def landing_of(summary: Summary, repo: Path | None, state: str | None) -> Landing:
     """The landings of the summary's session; without a session, of the top level, or of the
-    directory where there is none. (SPEC LD-CLI-5)"""
+    directory where there is none. (SPEC LD-CLI-4)"""
     session = None if summary.session == NO_SESSION else summary.session
     place = top_of(repo) or repo or Path()
     return Landing(state_directory(state), run_id(session, place))
@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
         whole = _read(options)
         landing = landing_of(whole, repo, options.state_dir)
         if not back:
-            return _land(landing, whole, top_of(repo), as_json=options.json)
+            # What was named and is no top level is told as such, not as nothing.
+            return _land(landing, whole, top_of(repo) or repo, as_json=options.json)
     if options.show:
         return _show(landing, top_of(repo), _number(options.number), as_json=options.json)
     if options.forget:

@@ -12,9 +12,10 @@ from attrs import define, frozen
 
 from verdict_core.git import GitFailed, read_path, show_path
 from verdict_core.landing.repository import Change, Entry, Ref, Repository
-from verdict_core.landing.worktree import SUBMODULE, Unfit, blob_oid, look, opened
+from verdict_core.landing.worktree import SUBMODULE, Unfit, blob_oid, is_folder, look, opened
 
 _BATCH_BYTES = 32 << 20
+_NOT_HELD = Unfit("not_held", "no ref holds it as it is")
 
 
 def path_of(item: str) -> bytes | None:
@@ -78,41 +79,41 @@ class _Check:
         if path is None:
             return None
         found: set[bytes] = set()
-        for one in self._paths(path):
-            oids = self._path(one)
-            if oids is None:
-                return None
-            found |= oids
+        try:
+            for one in self._paths(path):
+                found |= self._path(one)
+        except Unfit:
+            return None
         # An empty directory needs nothing either, and is held by nobody.
         return frozenset(found) if found or path in self.worktree.removed else None
 
     def _paths(self, path: bytes) -> Iterator[bytes]:
+        folder = path
         if not path.endswith(b"/"):
             yield path
-            return
+            # Of a file that gave way to a directory, git names the file alone.
+            folder = path + b"/"
+            if not is_folder(self.root, path):
+                return
         names, failure = self.untracked
         if failure is not None:
-            raise failure
-        yield from below(path, names)
+            raise Unfit(failure.code, failure.message)
+        yield from below(folder, names)
 
-    def _path(self, path: bytes) -> set[bytes] | None:
-        try:
-            blob = look(self.root, path)
-        except Unfit:
-            return None
+    def _path(self, path: bytes) -> set[bytes]:
+        """The objects that hold what stands at one path. Raises Unfit where none do."""
+        blob = look(self.root, path)
         staged = self.staged.get(path)
         here: Entry | None = None
         if blob is not None:
             here = (blob.mode, blob.oid(self.digits))
-            if not self._stored(path, here):
-                return None
-        elif not self._gone(path, staged):
-            return None
+        if not (self._stored(path, here) if here else self._gone(path, staged)):
+            raise _NOT_HELD
         oids = {here[1]} if here else set()
         if staged and staged.new and not staged.unmerged and staged.new != here:
             # Only the index holds it: who looks at the working tree alone would lose it.
             if staged.new not in self.index_only.files.get(path, ()):
-                return None
+                raise _NOT_HELD
             oids.add(staged.new[1])
         return oids
 

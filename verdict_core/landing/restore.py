@@ -38,7 +38,7 @@ def stored(repository: Repository, ref: Ref) -> tuple[Change, ...]:
 
 def restore(repository: Repository, ref: Ref, directory: Path) -> Restored:
     """Writes the files of `ref` below `directory`, which is empty, or is made. Raises Unwritable
-    or `GitFailed`. (SPEC LD-BACK-1 to LD-BACK-4)"""
+    or `GitFailed`. (SPEC LD-BACK-1 to LD-BACK-3)"""
     files: dict[bytes, list[Change]] = {}
     lost: dict[bytes, None] = {}
     for change in stored(repository, ref):

@@ -14,8 +14,8 @@ from attrs import Factory, define
 
 from verdict_core.git import GitFailed
 from verdict_core.landing.held import below, path_of
-from verdict_core.landing.repository import NAMESPACE, Change, Entry, Repository
-from verdict_core.landing.worktree import SUBMODULE, Blob, Unfit, blob_oid, look, opened
+from verdict_core.landing.repository import NAMESPACE, Change, Entry, Ref, Repository
+from verdict_core.landing.worktree import SUBMODULE, Blob, Unfit, blob_oid, is_folder, look, opened
 
 MAX_TOTAL_BYTES = 256 << 20
 
@@ -36,9 +36,11 @@ _IDENTITY = {
 
 @define
 class Snapshot:
-    """What one landing stored, and why it did not store the rest: the first reason of an item."""
+    """The ref that holds what one landing stored, whether it was made for it, and why the rest was
+    not stored: the first reason of an item."""
 
     ref: str | None = None
+    made: bool = False
     failures: dict[str, Unfit] = Factory(dict)
 
     def fail(self, item: str, why: Unfit) -> None:
@@ -82,13 +84,13 @@ class _Landing:
         )
 
     def land(self, items: tuple[str, ...]) -> str | None:
-        paths = {path: item for item in items for path in self._paths(item)}
-        entries: dict[bytes, Entry | None] = {}
-        for path, blob, entry in self._written(paths):
-            if blob is not None:
-                entries[path] = entry
-            elif self._in_head(path):
-                entries[path] = None
+        with opened(self.repository.top) as root:
+            paths = {path: item for item in items for path in self._paths(root, item)}
+            entries = {
+                path: entry
+                for path, entry in self._written(root, paths)
+                if entry is not None or self._in_head(path)
+            }
         index_only = {
             path: change.new
             for path in paths
@@ -102,47 +104,56 @@ class _Landing:
             index_only = {}
         if not entries and not index_only:
             return None
-        return self._ref(self._commit(entries, index_only))
+        return self._ref(self._tree(entries), self._tree(index_only) if index_only else None)
 
     # --- what there is to store
 
-    def _paths(self, item: str) -> Iterator[bytes]:
+    def _paths(self, root: int, item: str) -> Iterator[bytes]:
         """The paths that an item stands for, without those that are not stored."""
         path = path_of(item)
-        if path is None:
-            self.snapshot.fail(item, Unfit("not_reported", "it names no path"))
-        elif not path.endswith(b"/"):
-            why = self._unfit(path)
-            if why is None:
-                yield path
-            else:
-                self.snapshot.fail(item, why)
-        else:
-            yield from self._below(item, path)
+        try:
+            if path is None:
+                raise Unfit("not_reported", "it names no path")
+            if path.endswith(b"/"):
+                yield from self._below(item, path)
+                return
+            self._fit(path)
+            yield path
+            if is_folder(root, path):
+                # Of a file that gave way to a directory, git names the file alone.
+                yield from self._below(item, path + b"/")
+        except Unfit as why:
+            self.snapshot.fail(item, why)
 
-    def _unfit(self, path: bytes) -> Unfit | None:
+    def _fit(self, path: bytes) -> None:
         change = self.staged.get(path)
         modes = {self.index.get(path)}
         if change is not None:
             modes |= {entry[0] for entry in (change.old, change.new) if entry}
         if SUBMODULE in modes:
-            return Unfit("submodule", "the work in a submodule is its own repository's to commit")
+            raise Unfit("submodule", "the work in a submodule is its own repository's to commit")
         if change is None and path not in self.index and path not in self.names:
-            return Unfit("not_reported", "git reports no such path, or ignores it")
-        return None
+            self._all_seen()
+            raise Unfit("not_reported", "git reports no such path, or ignores it")
 
     def _below(self, item: str, folder: bytes) -> Iterator[bytes]:
-        if self.kept_back is not None:
-            self.snapshot.fail(item, Unfit(self.kept_back.code, self.kept_back.message))
+        try:
+            self._all_seen()
+        except Unfit as unseen:
+            self.snapshot.fail(item, unseen)  # and what was seen of it is stored all the same
         paths = below(folder, self.untracked)
-        if not paths:
-            self.snapshot.fail(item, Unfit("not_reported", "git reports nothing below it"))
         for path in paths:
             if path.endswith(b"/"):
                 why = Unfit("nested_repository", "a repository of its own stands there")
                 self.snapshot.fail(item, why)
             else:
                 yield path
+        if not paths:
+            raise Unfit("not_reported", "git reports nothing below it")
+
+    def _all_seen(self) -> None:
+        if self.kept_back is not None:
+            raise Unfit(self.kept_back.code, self.kept_back.message)
 
     def _in_head(self, path: bytes) -> bool:
         change = self.staged.get(path)
@@ -154,30 +165,27 @@ class _Landing:
 
     # --- files
 
-    def _written(
-        self, paths: dict[bytes, str]
-    ) -> Iterator[tuple[bytes, Blob | None, Entry | None]]:
-        """Each path with its blob, which is in the repository now; without one, where nothing
-        stands there."""
+    def _written(self, root: int, paths: dict[bytes, str]) -> Iterator[tuple[bytes, Entry | None]]:
+        """Each path with its entry, whose object is in the repository now; with None, where
+        nothing stands there."""
         batch: list[tuple[bytes, Blob]] = []
         total = size = 0
-        with opened(self.repository.top) as root:
-            for path, item in paths.items():
-                try:
-                    blob = self._looked(root, path, total)
-                except Unfit as why:
-                    self.snapshot.fail(item, why)
-                    continue
-                if blob is None:
-                    yield path, None, None
-                    continue
-                total += len(blob.data)
-                size += len(blob.data)
-                batch.append((path, blob))
-                if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield from self._hashed(batch, paths)
-                    batch, size = [], 0
-            yield from self._hashed(batch, paths)
+        for path, item in paths.items():
+            try:
+                blob = self._looked(root, path, total)
+            except Unfit as why:
+                self.snapshot.fail(item, why)
+                continue
+            if blob is None:
+                yield path, None
+                continue
+            total += len(blob.data)
+            size += len(blob.data)
+            batch.append((path, blob))
+            if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                yield from self._hashed(batch, paths)
+                batch, size = [], 0
+        yield from self._hashed(batch, paths)
 
     def _looked(self, root: int, path: bytes, total: int) -> Blob | None:
         if self.files.clock.passed:
@@ -189,7 +197,7 @@ class _Landing:
 
     def _hashed(
         self, batch: list[tuple[bytes, Blob]], paths: dict[bytes, str]
-    ) -> Iterator[tuple[bytes, Blob, Entry]]:
+    ) -> Iterator[tuple[bytes, Entry]]:
         """Stores a batch. git is given copies: it follows links, waits for pipes, and may not see
         the bytes that were looked at."""
         if not batch:
@@ -197,14 +205,14 @@ class _Landing:
         command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         try:
             names = b"".join(self._copied(blob, at) for at, (_, blob) in enumerate(batch))
-            oids = self.files.git(*command, input=names).split()
+            oids = self.files.oids(*command, input=names)
         except (GitFailed, OSError) as error:
             for path, _ in batch:
                 self.snapshot.fail(paths[path], _why(error))
             return
         for (path, blob), oid in zip(batch, oids, strict=False):
             if blob_oid(blob.data, len(oid)) == oid:
-                yield path, blob, (blob.mode, oid)
+                yield path, (blob.mode, oid)
 
     def _copied(self, blob: Blob, at: int) -> bytes:
         copy = self.scratch / str(at)
@@ -214,20 +222,11 @@ class _Landing:
 
     # --- the commit
 
-    def _commit(
-        self, entries: dict[bytes, Entry | None], index_only: dict[bytes, Entry | None]
-    ) -> bytes:
-        parents = [] if self.head is None else [self.head]
-        if index_only:  # it stands on HEAD, and beside it, as in a stash
-            tree = self._tree(index_only)
-            parents.append(self._commit_of(tree, parents, "what only the index holds"))
-        return self._commit_of(self._tree(entries), parents, "uncommitted work")
-
     def _commit_of(self, tree: bytes, parents: list[bytes], what: str) -> bytes:
         arguments = [part for parent in parents for part in ("-p", parent.decode())]
         message = f"verdict-core landing: {what} of {self.run}\n"
         command = ("commit-tree", "--no-gpg-sign", *arguments, tree.decode())
-        return self.repository.git(*command, input=message.encode(), env=_IDENTITY).strip()
+        return self.repository.oid(*command, input=message.encode(), env=_IDENTITY)
 
     def _tree(self, entries: dict[bytes, Entry | None]) -> bytes:
         """The tree of HEAD with `entries` in it."""
@@ -240,14 +239,22 @@ class _Landing:
         )
         self.repository.git("update-index", "-z", "--index-info", input=lines, env=env)
         # A partial clone lacks blobs of HEAD, and has no need of them for this.
-        return self.repository.git("write-tree", "--missing-ok", env=env).strip()
+        return self.repository.oid("write-tree", "--missing-ok", env=env)
 
     def _digits(self, entries: dict[bytes, Entry | None]) -> int:
         return len(self.head or next(entry[1] for entry in entries.values() if entry))
 
-    def _ref(self, commit: bytes) -> str:
-        """Takes the next number that nobody else has. A ref that exists is never moved."""
-        last = max((ref.number for ref in self.repository.refs(self.run)), default=0)
+    def _ref(self, tree: bytes, index_only: bytes | None) -> str:
+        """Takes the next number that nobody else has. A ref that exists is never moved, and one
+        that says just this is no other."""
+        refs = self.repository.refs(self.run)
+        if refs and self._says(refs[-1], tree, index_only):
+            return refs[-1].name
+        parents = [] if self.head is None else [self.head]
+        if index_only:  # it stands on HEAD, and beside it, as in a stash
+            parents.append(self._commit_of(index_only, parents, "what only the index holds"))
+        commit = self._commit_of(tree, parents, "uncommitted work")
+        last = max((ref.number for ref in refs), default=0)
         for number in range(last + 1, last + 1 + _ATTEMPTS):
             name = f"{NAMESPACE}/{self.run}/{number}"
             line = b"create %s %s\n" % (name.encode(), commit)
@@ -258,8 +265,16 @@ class _Landing:
                 if error.code != "git_failed":
                     raise
             else:
+                self.snapshot.made = True
                 return name
         raise failure
+
+    def _says(self, ref: Ref, tree: bytes, index_only: bytes | None) -> bool:
+        head, *second = ref.parents or (None,)
+        if (ref.tree, head) != (tree, self.head):
+            return False
+        trees = [self.repository.oid("rev-parse", f"{one.decode()}^{{tree}}") for one in second]
+        return trees == ([] if index_only is None else [index_only])
 
 
 def _quoted(path: bytes) -> bytes:

@@ -8,9 +8,10 @@ a file that changes while it is read is none. (SPEC LD-TREE)
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -21,6 +22,9 @@ _ALGORITHMS = {40: "sha1", 64: "sha256"}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Non-blocking, for the pipe that may have come in the place of the file that was seen.
 _CONTENT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+Found = TypeVar("Found")
 
 
 class Unfit(Exception):
@@ -63,24 +67,35 @@ def opened(top: Path) -> Iterator[int]:
 
 def look(root: int, path: bytes) -> Blob | None:
     """What stands at `path` below `root`; None where nothing does, or a directory, or where the
-    way leads through what is no directory. Raises Unfit. (SPEC LD-TREE-1 to LD-TREE-4)"""
+    way leads through what is no directory. Raises Unfit. (SPEC LD-TREE-1 to LD-TREE-5)"""
+    return _at(root, path, _stored)
+
+
+def is_folder(root: int, path: bytes) -> bool:
+    """Whether a directory stands at `path` below `root`. Raises Unfit."""
+    return bool(_at(root, path, _folder_stands))
+
+
+def _at(root: int, path: bytes, act: Callable[[int, bytes], Found]) -> Found | None:
+    """What `act` says of a directory and a name in it; None where there is no such directory, or
+    nothing of that name."""
     *folders, name = path.split(b"/")
-    if {b"", b".", b".."} & {*folders, name}:
+    if {b"", b".", b".."} & {*folders, name} or b"\0" in path:
         raise Unfit("not_reported", "no path below the top level")
     try:
         parent = _walked(root, folders)
+        try:
+            return act(parent, name)
+        finally:
+            os.close(parent)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unreadable(error) from None
-    try:
-        return _stored(parent, name)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _unreadable(error) from None
-    finally:
-        os.close(parent)
+        raise Unfit("unreadable", error.strerror or str(error)) from None
+
+
+def _folder_stands(parent: int, name: bytes) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
 
 
 def _walked(root: int, folders: list[bytes]) -> int:
@@ -128,7 +143,3 @@ def _facts(about: os.stat_result) -> tuple[int, ...]:
         about.st_mtime_ns,
         about.st_ctime_ns,
     )
-
-
-def _unreadable(error: OSError) -> Unfit:
-    return Unfit("unreadable", error.strerror or str(error))
