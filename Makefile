@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut trace annex lock proofs artefact bench clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -35,8 +35,18 @@ wheel-test: .venv/.dev
 mutants: .venv/.dev
 	$(BIN)/python -m mutants
 
+mutmut: .venv/.mutmut
+	$(BIN)/python -m mutants.automatic
+
 trace: .venv/.dev
 	$(BIN)/python -m mutants.trace
+
+# What `make trace` compares with: the table in SPEC.md, and the clauses of a version that was raised.
+annex: .venv/.dev
+	$(BIN)/python -m mutants.trace --write
+
+lock: .venv/.dev
+	$(BIN)/python -m mutants.trace --lock
 
 proofs: .venv/.dev
 	$(BIN)/python -m proofs

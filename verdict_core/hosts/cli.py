@@ -120,7 +120,7 @@ def _conformance_options(commands: Any) -> None:
     parser.set_defaults(run=_conformance)
     parser.add_argument("--json", metavar="FILE", help="write the whole report here, too")
     parser.add_argument("--baseline", metavar="FILE", help="known failures, as NAME: REASON")
-    parser.add_argument("--examples", metavar="N", default="100", help="a property (default: 100)")
+    parser.add_argument("--examples", metavar="N", help="a property (100), or an operation (500)")
     parser.add_argument("--seed", metavar="N", default="0", help="of what is random (default: 0)")
     parser.add_argument("--only", metavar="CLAUSE", help="of this id; * stands for anything")
     parser.add_argument("--time-limit", metavar="S", default="5", help="seconds for a reply")
