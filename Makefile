@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutmut trace annex lock proofs artefact bench clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut trace annex lock proofs artefact conformance-node bench clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -53,6 +53,9 @@ proofs: .venv/.dev
 
 artefact: .venv/.dev
 	$(BIN)/python -m artefact
+
+conformance-node: .venv/.dev
+	$(BIN)/python examples/node/check.py
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
