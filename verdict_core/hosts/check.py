@@ -13,7 +13,7 @@ from attrs import evolve
 
 from verdict_core import git
 from verdict_core.context import FIELDS, Service, Summary, build, judge
-from verdict_core.hosts import cli, people
+from verdict_core.hosts import cli, land, people
 from verdict_core.readers import claude_code, git_status
 from verdict_core.readers.reading import Note, Reading, combine
 
@@ -24,6 +24,7 @@ def run(
     record: str | None,
     summary: str | None,
     progress: str | None,
+    state_dir: str | None,
     wait_min: int,
     max_chars: int,
     service: Service | None,
@@ -31,10 +32,12 @@ def run(
 ) -> int:
     """Print the judgement and give its exit status."""
     readings = gather(repo=repo, record=record, summary=summary, progress=progress)
-    whole = combine(readings)
+    whole, landed = _unlanded(
+        combine(readings), Path(repo) if repo is not None else None, state_dir
+    )
     state = build(whole, max_chars=max_chars)
     judgement = judge(whole, state, wait_min=wait_min, service=service)
-    notes = [note for reading in readings for note in reading.notes]
+    notes = [*(note for reading in readings for note in reading.notes), *landed]
     if as_json:
         cli.emit_json(
             {
@@ -47,6 +50,18 @@ def run(
         colour = sys.stdout.isatty()
         cli.emit(people.judgement(whole, judgement, wait_min, notes=notes, colour=colour))
     return cli.EXIT_VERDICT[judgement.verdict]
+
+
+def _unlanded(
+    whole: Summary, repo: Path | None, state_dir: str | None
+) -> tuple[Summary, tuple[Note, ...]]:
+    """The summary without what is landed, and a note on that. (SPEC LD-STAY)"""
+    landing = land.landing_of(whole, repo, state_dir)
+    left = landing.remaining(whole, land.top_of(repo))
+    if left == whole:
+        return left, ()
+    text = f"{whole.count - left.count} items are landed in {landing.run}: `land --show` has them"
+    return left, (Note("landing", "landed", text),)
 
 
 def gather(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from verdict_core import wire
 from verdict_core.context import DEFAULT_MAX_CHARS, DEFAULT_WAIT_MIN, Service, Verdict
 from verdict_core.errors import BadConfig, Unreadable, Usage, VerdictCoreError
-from verdict_core.hosts import progress_options
+from verdict_core.hosts import land_options, progress_options
 
 EXIT_CRASH = 70
 EXIT_INTERRUPTED = 130
@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--record", metavar="FILE", help="a Claude Code session record")
     check.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
     check.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
+    land_options.state_directory(check)
     _thresholds(check, wait_min=True, max_chars=True)
     _asks(check)
 
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     progress_options.add(
         progress.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser), _command
     )
+    land_options.add(commands, _command)
     _conformance_options(commands)
     return parser
 
@@ -181,6 +183,7 @@ def _check(options: argparse.Namespace) -> int:
         record=options.record,
         summary=options.summary,
         progress=options.progress,
+        state_dir=options.state_dir,
         wait_min=number(options.wait_min, "--wait-min"),
         max_chars=number(options.max_chars, "--max-chars"),
         service=None if options.service is None else service_of(options.service),
