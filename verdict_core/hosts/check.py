@@ -13,8 +13,9 @@ from attrs import evolve
 
 from verdict_core import git
 from verdict_core.context import FIELDS, Service, Summary, build, judge
+from verdict_core.errors import Usage
 from verdict_core.hosts import cli, people
-from verdict_core.readers import claude_code, git_status
+from verdict_core.readers import claude_code, formats, git_status
 from verdict_core.readers.reading import Note, Reading, combine
 
 
@@ -22,6 +23,7 @@ def run(
     *,
     repo: str | None,
     record: str | None,
+    record_format: str | None,
     summary: str | None,
     progress: str | None,
     wait_min: int,
@@ -30,7 +32,13 @@ def run(
     as_json: bool,
 ) -> int:
     """Print the judgement and give its exit status."""
-    readings = gather(repo=repo, record=record, summary=summary, progress=progress)
+    readings = gather(
+        repo=repo,
+        record=record,
+        record_format=record_format,
+        summary=summary,
+        progress=progress,
+    )
     whole = combine(readings)
     state = build(whole, max_chars=max_chars)
     judgement = judge(whole, state, wait_min=wait_min, service=service)
@@ -50,15 +58,22 @@ def run(
 
 
 def gather(
-    *, repo: str | None, record: str | None, summary: str | None, progress: str | None
+    *,
+    repo: str | None,
+    record: str | None,
+    record_format: str | None = None,
+    summary: str | None,
+    progress: str | None,
 ) -> list[Reading]:
     """The readings, in the order in which their items stand in a field. (SPEC RD-SUM-1)"""
+    if record_format is not None and record is None:
+        raise Usage("this is the format of a --record, and none is given", path="--format")
     readings = []
     if summary is not None:
         readings.append(_given(Summary.from_json(cli.read_input(summary))))
     readings.append(git_status.read(Path(repo) if repo is not None else None))
     if record is not None:
-        readings.append(claude_code.read(Path(record), named=True))
+        readings.append(formats.read(Path(record), named=True, format=record_format))
     elif summary is None:
         readings.append(_newest(Path(repo) if repo is not None else None))
     if progress is not None:
