@@ -5,16 +5,18 @@ are unknown, not empty; decisions have no form of their own, so they are unknown
 were given stand. (SPEC RD-FMT-7)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
 from verdict_core.readers import turns
-from verdict_core.readers.jsonlines import Lines, Object
-from verdict_core.readers.reading import NO_TEXT, Reading
-from verdict_core.readers.turns import Event, json_of, mapping, objects, text_of
+from verdict_core.readers.jsonlines import Object
+from verdict_core.readers.reading import Reading
+from verdict_core.readers.session import Record, arguments, mapping, text_of
+from verdict_core.readers.todo_status import item
+from verdict_core.readers.turns import Turns, objects
 
 READER = "copilot-cli"
 _QUESTION_TOOL = "ask_user"
@@ -29,25 +31,19 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    lines, log = Lines(), _Log()
-    with path.open("rb") as stream:
-        events = [event for row in turns.rows(stream, lines) for event in log.take(row)]
-    notes = turns.line_notes(READER, lines)
-    unread = ("todos", "decisions")
-    return turns.fold(READER, events, session=log.session, unread=unread, notes=notes)
+    record = Record(path, _Log(unread={"todos", "decisions"}))
+    record.hear()
+    return turns.finish(READER, record)
 
 
 @define
-class _Log:
-    session: str | None = None
+class _Log(Turns):
     # The name and the arguments of each call, by its id.
-    _calls: dict[str, tuple[str, Mapping[str, Any]]] = field(factory=dict)
+    _made: dict[str, tuple[str, Mapping[str, Any]]] = field(factory=dict)
 
-    def take(self, row: Object | None) -> Iterator[Event]:
-        """The events of one row."""
-        if row is None:
-            yield turns.Lost()
-            return
+    def hear(self, row: Object) -> None:
+        """Takes one row of the record."""
+        self.step()
         data = mapping(row.get("data"))
         if any(data.get(name) for name in _SUBAGENT):
             return
@@ -56,38 +52,33 @@ class _Log:
                 name = data.get("sessionId")
                 self.session = name if isinstance(name, str) else None
             case "user.message":
-                yield turns.Said(text_of(data.get("content")))
+                self.said(text_of(data.get("content")))
             case "assistant.message":
-                yield turns.Spoke(text_of(data.get("content")))
+                self.spoke(text_of(data.get("content")))
                 for call in objects(data.get("toolRequests")):
-                    yield from self._call(call, call.get("name"))
+                    self._call(call, call.get("name"))
             case "tool.execution_start":
-                yield from self._call(data, data.get("toolName"))
+                self._call(data, data.get("toolName"))
             case "tool.execution_complete":
-                yield from self._result(data)
+                self._result(data)
             case "abort":
-                yield turns.Stopped()
+                self.over()
 
-    def _call(self, call: Mapping[str, Any], tool: Any) -> Iterator[Event]:
+    def _call(self, call: Mapping[str, Any], tool: Any) -> None:
         """A call is told twice: when it is asked for, and when it starts."""
-        yield turns.Worked()
-        name, args = str(call.get("toolCallId")), mapping(json_of(call.get("arguments")))
-        if name not in self._calls and tool == _QUESTION_TOOL:
-            yield turns.Asked((_question(args),))
-        self._calls.setdefault(name, (str(tool), args))
+        self.worked()
+        name, args = str(call.get("toolCallId")), arguments(call.get("arguments")) or {}
+        if name not in self._made and tool == _QUESTION_TOOL:
+            self.asked((item(args.get("question")),))
+        self._made.setdefault(name, (str(tool), args))
 
-    def _result(self, data: Mapping[str, Any]) -> Iterator[Event]:
-        yield turns.Worked()
-        tool, args = self._calls.get(str(data.get("toolCallId")), ("", {}))
+    def _result(self, data: Mapping[str, Any]) -> None:
+        self.worked()
+        tool, args = self._made.get(str(data.get("toolCallId")), ("", {}))
         output = text_of(mapping(data.get("result")).get("content"))
         if data.get("success") is not True:
             return
         if tool == _QUESTION_TOOL:
-            yield turns.Answered({_question(args): output})
+            self.answered({item(args.get("question")): output})
         elif tool in _SHELLS:
-            yield from turns.commit_of(args.get("command"), output, over=True)
-
-
-def _question(args: Mapping[str, Any]) -> str:
-    question = args.get("question")
-    return question if isinstance(question, str) and question.strip() else NO_TEXT
+            self.ran(args.get("command"), output, over=True)

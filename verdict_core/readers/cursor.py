@@ -4,13 +4,15 @@ In: the path of a transcript as JSON Lines. Out: a `Reading`. Laws: the record h
 so todos are unknown, not empty; nor has it a form for decisions. (SPEC RD-FMT-7)
 """
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from attrs import define
+
 from verdict_core.readers import turns
-from verdict_core.readers.jsonlines import Lines, Object
+from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.turns import Event, mapping, text_of
+from verdict_core.readers.session import Record, mapping, text_of
+from verdict_core.readers.turns import Turns
 
 READER = "cursor"
 
@@ -21,24 +23,21 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    lines = Lines()
-    with path.open("rb") as stream:
-        events = list(_events(turns.rows(stream, lines)))
-    notes = turns.line_notes(READER, lines)
-    return turns.fold(READER, events, unread=("todos", "decisions"), notes=notes)
+    record = Record(path, _Log(unread={"todos", "decisions"}))
+    record.hear()
+    return turns.finish(READER, record)
 
 
-def _events(rows: Iterable[Object | None]) -> Iterator[Event]:
-    for row in rows:
-        if row is None:
-            yield turns.Lost()
-            continue
+@define
+class _Log(Turns):
+    def hear(self, row: Object) -> None:
+        """Takes one row of the record."""
+        self.step()
         content = mapping(row.get("message")).get("content")
-        blocks = content if isinstance(content, list) else [content]
-        says = turns.Said if row.get("role") == "user" else turns.Spoke
-        for block in blocks:
+        says = self.said if row.get("role") == "user" else self.spoke
+        for block in content if isinstance(content, list) else [content]:
             text = text_of(block)
             if mapping(block).get("type", "text") != "text":
-                yield turns.Worked()
+                self.worked()
             elif text.strip():
-                yield says(text)
+                says(text)

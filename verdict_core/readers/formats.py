@@ -8,7 +8,7 @@ field unknown, never empty. (SPEC RD-FMT)
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import jiter
 
@@ -16,7 +16,8 @@ from verdict_core.errors import Usage
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Lines, Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.turns import mapping
+from verdict_core.readers.session import mapping, nothing
+from verdict_core.readers.streams import Source
 
 READER = "record"
 # The module of each format's reader, imported when it is used.
@@ -55,19 +56,19 @@ def _read(path: Path, named: bool, format: str | None) -> Reading:
     name = format or recognise(path)
     if name is None:
         text = f"no known format; name it with --format, one of: {', '.join(NAMES)}"
-        return turns.nothing(READER, "format_unknown", text)
+        return nothing(READER, "format_unknown", text)
     module = import_module(f"verdict_core.readers.{_MODULES[name]}")
     reading: Reading = module.read(path, named=named)
     return reading
 
 
 def recognise(path: Path) -> str | None:
-    """The name of the format, or None. Raises OSError. (SPEC RD-FMT-1)"""
+    """The name of the format, or None. Raises OSError, and NoZstd for what is compressed where
+    nothing reads that. (SPEC RD-FMT-1)"""
     if path.is_dir():
         names = (n for n, held in _DIRECTORIES.items() if any(any(path.glob(h)) for h in held))
         return next(names, None)
-    with path.open("rb") as stream:
-        head = _head(stream)
+    head = _head(path)
     if head.startswith(b"SQLite format 3\0"):
         return "opencode"
     for row in _rows(head):
@@ -77,8 +78,14 @@ def recognise(path: Path) -> str | None:
     return None
 
 
-def _head(stream: IO[bytes]) -> bytes:
-    return stream.read(_HEAD)
+def _head(path: Path) -> bytes:
+    """The first bytes of the content, unpacked where it is compressed."""
+    head = b""
+    for piece in Source(path).pieces():
+        head += piece
+        if len(head) >= _HEAD:
+            break
+    return head
 
 
 def _rows(head: bytes) -> Iterator[Object]:

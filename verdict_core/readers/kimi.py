@@ -5,26 +5,28 @@ In: the path of a `wire.jsonl`, of the directory around it, or of an older `wire
 settles nothing; what sub-agents do in records of their own does not count. (SPEC RD-KIMI)
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
-from verdict_core.readers import turns
-from verdict_core.readers.jsonlines import Lines, Object
-from verdict_core.readers.kimi_calls import Call
+from verdict_core.readers import flow, turns
+from verdict_core.readers.jsonlines import Object
+from verdict_core.readers.kimi_calls import Call, CallLog
 from verdict_core.readers.kimi_legacy import Legacy
-from verdict_core.readers.reading import Note, Reading
-from verdict_core.readers.turns import Event, mapping, text_of
+from verdict_core.readers.reading import Reading
+from verdict_core.readers.session import Record, mapping, text_of
 
 READER = "kimi-code"
+# Where a session's directory has the record of its main agent, newest layout first.
+PLACES = ("agents/main/wire.jsonl", "wire.jsonl", "context.jsonl")
 _STORE = "todo"
 _SAYS = frozenset({None, "user", "skill_activation", "plugin_command"})
 # Messages that stand in the history and ask nobody to go on.
 _ASIDE = frozenset({"injection", "shell_command", "compaction_summary", "hook_result"})
-# Where a session's directory has the record of its main agent, newest layout first.
-PLACES = ("agents/main/wire.jsonl", "wire.jsonl", "context.jsonl")
+# What an undone turn leaves behind: files, and what is stored beside the conversation.
+_STAYS = flow.Listed | flow.Goal | flow.Committed
 
 
 def read(path: Path, *, named: bool = False) -> Reading:
@@ -38,113 +40,106 @@ def _parse(path: Path) -> Reading:
         if found is None:
             raise OSError("no record of a main agent in this directory")
         path = found
-    lines, wire = Lines(), _Wire()
-    with path.open("rb") as stream:
-        for row in turns.rows(stream, lines):
-            wire.take(row)
-    wire.events += wire.legacy.finish()
-    return turns.fold(
-        READER,
-        wire.events,
-        todos_need_a_list=wire.legacy.is_context,
-        notes=[*turns.line_notes(READER, lines), *wire.notes()],
-    )
+    record = Record(path, _Wire())
+    record.hear()
+    record.listener.done()
+    return turns.finish(READER, record)
 
 
 @define
-class _Wire:
-    events: list[Event] = field(factory=list)
-    legacy: Legacy = field(factory=Legacy)
+class _Wire(CallLog):
     compactions: int = 0
-    _calls: dict[str, Call] = field(factory=dict)
+    _legacy: Legacy = field(init=False, eq=False, repr=False)
 
-    def notes(self) -> Iterator[Note]:
-        if self.compactions:
-            yield Note(READER, "compactions", f"compactions in the record: {self.compactions}")
+    def __attrs_post_init__(self) -> None:
+        self._legacy = Legacy(self)
 
-    def take(self, row: Object | None) -> None:
-        if row is None:
-            self.events.append(turns.Lost())
-            return
+    def hear(self, row: Object) -> None:
+        """Takes one row of the record."""
+        self.step()
         kind = row.get("type")
         handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is not None:
             handler(self, row)
         elif kind is None:
-            self.events += self.legacy.take(row)
+            self._legacy.take(row)
+
+    def done(self) -> None:
+        """The record ends here."""
+        self._legacy.finish()
+        if "todos" in self.unread and any(isinstance(e, flow.Listed) for e in self.events):
+            self.unread.discard("todos")
+        if self.compactions:
+            self.notes["compactions"] = f"compactions in the record: {self.compactions}"
 
     def prompt(self, row: Object) -> None:
         """A turn begins, or gets more to work on; its message follows as a row of its own."""
-        self.events.append(turns.Worked())
+        self.worked()
 
     def message(self, row: Object) -> None:
         message = mapping(row.get("message"))
         origin = mapping(message.get("origin"))
         text = text_of(message.get("content"))
         if message.get("role") == "assistant":
-            self.events.append(turns.Spoke(text))
+            self.spoke(text)
         elif message.get("role") == "user":
             kind = origin.get("kind")
             # A skill that the model or another skill called is no words of the person.
             if kind in _SAYS and origin.get("trigger") in (None, "user-slash"):
-                self.events.append(turns.Said(text))
+                self.said(text)
             elif kind not in _ASIDE:
-                self.events.append(turns.Worked())
+                self.worked()
 
     def loop(self, row: Object) -> None:
         event = mapping(row.get("event"))
         match event.get("type"):
             case "content.part":
-                self.events.append(turns.Spoke(text_of(event.get("part"))))
+                self.spoke(text_of(event.get("part")))
             case "tool.call":
                 self._call(event)
             case "tool.result":
-                self._result(event)
+                result = mapping(event.get("result"))
+                failed = result.get("isError") is True
+                output = text_of(result.get("output"))
+                self.gave(str(event.get("parentUuid")), output, failed=failed)
             case "step.begin":
-                self.events.append(turns.Worked())
+                self.worked()
 
     def _call(self, event: Mapping[str, Any]) -> None:
         plan = mapping(event.get("display")).get("plan")
-        call = Call(
-            str(event.get("uuid")),
-            str(event.get("name")),
-            mapping(event.get("args")),
-            plan if isinstance(plan, str) else None,
+        self.made(
+            Call(
+                str(event.get("uuid")),
+                str(event.get("name")),
+                mapping(event.get("args")),
+                plan if isinstance(plan, str) else None,
+            )
         )
-        self._calls[call.id] = call
-        self.events += call.made()
-
-    def _result(self, event: Mapping[str, Any]) -> None:
-        name = str(event.get("parentUuid"))
-        result = mapping(event.get("result"))
-        call = self._calls.get(name, Call(name, "", {}))
-        failed = result.get("isError") is True
-        self.events += call.gave(text_of(result.get("output")), failed=failed)
 
     def store(self, row: Object) -> None:
         if row.get("key") == _STORE:
-            self.events.append(turns.Listed(row.get("value")))
+            self.listed(row.get("value"))
 
     def compaction(self, row: Object) -> None:
         self.compactions += 1
 
     def cancel(self, row: Object) -> None:
         if row.get("target") != "queued":
-            self.events.append(turns.Stopped())
+            self.over()
 
     def ended(self, row: Object) -> None:
-        cancelled = row.get("reason") == "cancelled"
-        self.events.append(turns.Stopped() if cancelled else turns.Ended())
+        self.over()
 
     def goal(self, row: Object) -> None:
-        self.events.append(turns.Goal(str(row.get("objective"))))
+        self.events.append(flow.Goal(self.at, {"status": "active", **row}))
 
     def goal_update(self, row: Object) -> None:
-        if row.get("status") == "complete":
-            self.events.append(turns.Goal(None))
+        """What is new of the goal; most updates only count what it took."""
+        if "status" in row:
+            self.events.append(flow.Goal(self.at, row))
 
-    def goal_clear(self, row: Object) -> None:
-        self.events.append(turns.Goal(None))
+    def no_goal(self, row: Object) -> None:
+        self.events.append(flow.Goal(self.at, None))
 
     def clear(self, row: Object) -> None:
         """The conversation begins anew; the list that is stored beside it does not."""
@@ -152,16 +147,14 @@ class _Wire:
 
     def undo(self, row: Object) -> None:
         """Takes back the last messages of the person and all that followed. (SPEC RD-KIMI-4)"""
-        said = [n for n, event in enumerate(self.events) if isinstance(event, turns.Said)]
+        said = [n for n, event in enumerate(self.events) if isinstance(event, flow.Said)]
         count = row.get("count")
-        if isinstance(count, int) and 0 < count <= len(said):
-            self._cut(said[-count])
-        elif said:
-            self._cut(0)
+        if said and isinstance(count, int) and count > 0:
+            self._cut(said[-min(count, len(said))])
 
     def _cut(self, place: int) -> None:
-        stays = turns.Listed | turns.Failed | turns.Lost | turns.Goal | turns.Committed
-        self.events[place:] = [event for event in self.events[place:] if isinstance(event, stays)]
+        self.events[place:] = [event for event in self.events[place:] if isinstance(event, _STAYS)]
+        self.over()
 
 
 _HANDLERS: dict[str, Callable[[_Wire, Object], None]] = {
@@ -177,6 +170,6 @@ _HANDLERS: dict[str, Callable[[_Wire, Object], None]] = {
     "tools.update_store": _Wire.store,
     "goal.create": _Wire.goal,
     "goal.update": _Wire.goal_update,
-    "goal.clear": _Wire.goal_clear,
-    "forked": _Wire.goal_clear,
+    "goal.clear": _Wire.no_goal,
+    "forked": _Wire.no_goal,
 }

@@ -1,16 +1,17 @@
 """What Kimi's tools do to what is open, in all forms of its records.
 
-In: a call with its arguments, and later its result. Out: events. Law: a call that failed changes
-nothing. (SPEC RD-KIMI)
+In: a call with its arguments, and later its result. Out: events in a log. Law: a call that failed
+changes nothing. (SPEC RD-KIMI)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from verdict_core.readers import turns
-from verdict_core.readers.turns import Event, json_of, mapping
+from verdict_core.readers.session import arguments, mapping
+from verdict_core.readers.turns import Turns
 
 _TODO_TOOLS = frozenset({"TodoList", "SetTodoList"})
 _QUESTION_TOOL = "AskUserQuestion"
@@ -34,35 +35,43 @@ class Call:
     args: Mapping[str, Any]
     plan: str | None = None
 
-    def made(self) -> Iterator[Event]:
-        """The events of the call itself. Without a list, the todo tool only reads."""
-        yield turns.Worked()
-        if self.name == _QUESTION_TOOL:
-            yield turns.Asked(turns.questions_of(self.args))
-        elif self.name in _TODO_TOOLS and self.args.get("todos") is not None:
-            yield turns.Listed(self.args["todos"], self.id)
 
-    def gave(self, output: str, *, failed: bool) -> Iterator[Event]:
-        """The events of its result. (SPEC RD-KIMI-3)"""
-        yield turns.Worked()
+@define
+class CallLog(Turns):
+    """A log that knows Kimi's tools."""
+
+    calls: dict[str, Call] = field(factory=dict)
+
+    def made(self, call: Call) -> None:
+        """A call was made. Without a list, the todo tool only reads. (SPEC RD-KIMI-2)"""
+        self.calls[call.id] = call
+        self.worked()
+        if call.name == _QUESTION_TOOL:
+            self.asked(turns.questions_of(call.args))
+        elif call.name in _TODO_TOOLS and call.args.get("todos") is not None:
+            self.listed(call.args["todos"], call.id)
+
+    def gave(self, name: str, output: str, *, failed: bool) -> None:
+        """The call of this id has a result. (SPEC RD-KIMI-3)"""
+        self.worked()
+        call = self.calls.get(name)
         if failed:
-            yield turns.Failed(self.id)
-        elif self.name == _QUESTION_TOOL:
-            answers = mapping(mapping(json_of(output)).get("answers"))
-            yield turns.Answered({key: _answer(value) for key, value in answers.items()})
-        elif self.name == _PLAN_TOOL:
-            if not output.startswith(_NOT_APPROVED):
-                yield turns.Decided(self.plan or output)
-        elif self.name in _SHELLS:
-            yield from turns.commit_of(self.args.get("command"), output, over=True)
+            self.failed.add(name)
+        elif call is None:
+            return
+        elif call.name == _QUESTION_TOOL:
+            answers = mapping((arguments(output) or {}).get("answers"))
+            self.answered({key: turns.joined(value) for key, value in answers.items()})
+        elif call.name == _PLAN_TOOL and not output.startswith(_NOT_APPROVED):
+            self.decided(call.plan or output)
+        elif call.name in _SHELLS:
+            self.ran(call.args.get("command"), output, over=True)
 
 
 def args_of(text: Any) -> Mapping[str, Any]:
     """The arguments that a JSON string holds. What cannot be read is taken for a list that cannot
     be read, so that a call of the todo tool with it is not one that only reads."""
-    args = json_of(text)
-    return args if isinstance(args, dict) else {"todos": text} if text else {}
-
-
-def _answer(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    args = arguments(text)
+    if args is not None:
+        return args
+    return {"todos": text} if text else {}

@@ -5,14 +5,18 @@ session in it. Laws: nothing is written, not even beside the database; where it 
 session is meant every field is unknown, and the newest one's items stand. (SPEC RD-OC)
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import define
+
 from verdict_core.readers import turns
+from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.opencode_store import Session, Store, open_store
-from verdict_core.readers.reading import Note, Reading
-from verdict_core.readers.turns import Event, mapping, text_of
+from verdict_core.readers.reading import Reading
+from verdict_core.readers.session import FIELDS, Record, mapping, nothing, text_of
+from verdict_core.readers.turns import Turns
 
 READER = "opencode"
 _TODO_TOOL = "todowrite"
@@ -29,24 +33,19 @@ def _parse(path: Path) -> Reading:
     with open_store(path) as store:
         if store is None:
             text = "no opencode database and no storage directory; a part alone says nothing"
-            return turns.nothing(READER, "no_store", text)
+            return nothing(READER, "no_store", text)
         chosen, sure = _choose(store.sessions(), str(Path.cwd()))
         if chosen is None:
-            return turns.nothing(READER, "no_rows", "no session is stored here")
-        events = list(_events(store, chosen.id))
-        told = Note(READER, "session", f"session {chosen.id} of {chosen.directory or 'nowhere'}")
-        notes = [told, *_notes(store)]
-        if not sure:
-            text = "several sessions are stored, and none is of this directory"
-            notes.append(Note(READER, "session_unclear", text))
-        unread = () if sure else turns.FIELDS
-        return turns.fold(READER, events, session=chosen.id, unread=unread, notes=notes)
-
-
-def _notes(store: Store) -> Iterator[Note]:
-    if store.damaged:
-        text = f"damaged rows: {len(store.damaged)}; {', '.join(store.damaged[:20])}"
-        yield Note(READER, "damaged_lines", text)
+            return nothing(READER, "no_rows", "no session is stored here")
+        log = _Log(session=chosen.id)
+        record = Record(path, log)
+        log.notes["session"] = f"session {chosen.id} of {chosen.directory or 'no directory'}"
+        _hear(record, store, chosen.id)
+    if not sure:
+        log.unread.update(FIELDS)
+        text = "several sessions are stored, and none is of this directory"
+        log.notes["session_unclear"] = text
+    return turns.finish(READER, record)
 
 
 def _choose(sessions: Iterable[Session], directory: str) -> tuple[Session | None, bool]:
@@ -59,76 +58,72 @@ def _choose(sessions: Iterable[Session], directory: str) -> tuple[Session | None
     return (roots[-1], len(roots) == 1) if roots else (None, False)
 
 
-def _events(store: Store, session: str) -> Iterator[Event]:
+def _hear(record: "Record[_Log]", store: Store, session: str) -> None:
+    log = record.listener
     for message in store.messages(session):
-        if message is None:
-            yield turns.Lost()
-        elif message.data.get("role") == "user":
-            yield from _person(message.parts)
-        elif message.data.get("summary") is not True:
-            yield from _assistant(message.data, message.parts)
+        if message is None or None in message.parts:
+            record.lost.append(log.rows)
+        if message is not None:
+            log.hear({"info": message.data, "parts": message.parts})
     table = store.todos(session)
     # An empty table beside a list that was written is one that the host has not filled.
     if table:
-        yield turns.Listed(table)
+        log.listed(table)
+    if store.damaged:
+        text = f"damaged rows: {len(store.damaged)}; {', '.join(store.damaged[:20])}"
+        log.notes["damaged_lines"] = text
 
 
-def _person(parts: Iterable[Mapping[str, Any] | None]) -> Iterator[Event]:
-    """What the person typed; the host adds parts of its own, and messages for a compaction."""
-    typed: list[str] = []
-    goes_on = False
-    for part in parts:
-        if part is None:
-            yield turns.Lost()
-        elif part.get("type") == "compaction":
-            goes_on = part.get("auto") is True
-        elif part.get("synthetic") is True:
-            goes_on = True
-        else:
-            typed.append(text_of(part))
-    if typed:
-        yield turns.Said("\n".join(typed))
-    elif goes_on:
-        yield turns.Worked()
+@define
+class _Log(Turns):
+    def hear(self, row: Object) -> None:
+        """Takes one message with its parts."""
+        self.step()
+        message, parts = row["info"], [part for part in row["parts"] if part is not None]
+        if message.get("role") == "user":
+            self._person(parts)
+        elif message.get("summary") is not True:
+            for part in parts:
+                self._part(part)
+            self._end(message)
 
+    def _person(self, parts: list[Mapping[str, Any]]) -> None:
+        """What the person typed; the host adds parts, and messages that only compact."""
+        compacts = [part for part in parts if part.get("type") == "compaction"]
+        added = [part for part in parts if part.get("synthetic") is True]
+        typed = [part for part in parts if part not in compacts and part not in added]
+        if typed:
+            self.said("\n".join(text_of(part) for part in typed))
+        elif added or any(part.get("auto") is True for part in compacts):
+            self.worked()
 
-def _assistant(
-    message: Mapping[str, Any], parts: Iterable[Mapping[str, Any] | None]
-) -> Iterator[Event]:
-    for part in parts:
-        if part is None:
-            yield turns.Lost()
-        elif part.get("type") == "text":
-            yield turns.Spoke(text_of(part))
+    def _part(self, part: Mapping[str, Any]) -> None:
+        if part.get("type") == "text":
+            self.spoke(text_of(part))
         elif part.get("type") == "tool":
-            yield from _call(part)
+            self._call(str(part.get("tool")), mapping(part.get("state")))
         elif part.get("type") == "reasoning":
-            yield turns.Worked()
-    error = mapping(message.get("error"))
-    if error.get("name") == "MessageAbortedError":
-        yield turns.Stopped()
-    elif "completed" not in mapping(message.get("time")):
-        yield turns.Worked()
+            self.worked()
 
+    def _end(self, message: Mapping[str, Any]) -> None:
+        if mapping(message.get("error")).get("name") == "MessageAbortedError":
+            self.over()
+        elif "completed" not in mapping(message.get("time")):
+            self.worked()
 
-def _call(part: Mapping[str, Any]) -> Iterator[Event]:
-    """One call with its result, which stand in one part."""
-    name, state = part.get("tool"), mapping(part.get("state"))
-    given, done = mapping(state.get("input")), state.get("status") == "completed"
-    yield turns.Worked()
-    if name == _TODO_TOOL and state.get("status") != "error":
-        yield turns.Listed(given.get("todos"))
-    elif name == _QUESTION_TOOL:
-        questions = turns.questions_of(given)
-        yield turns.Asked(questions)
-        if done:
+    def _call(self, name: str, state: Mapping[str, Any]) -> None:
+        """One call with its result, which stand in one part."""
+        given, done = mapping(state.get("input")), state.get("status") == "completed"
+        self.worked()
+        if name == _TODO_TOOL and state.get("status") != "error":
+            self.listed(given.get("todos"))
+        elif name == _QUESTION_TOOL:
+            questions = turns.questions_of(given)
+            self.asked(questions)
             answers = mapping(state.get("metadata")).get("answers")
-            pairs = zip(questions, answers if isinstance(answers, list) else (), strict=False)
-            yield turns.Answered({question: _answer(answer) for question, answer in pairs})
-    elif name == _SHELL and done:
-        over = mapping(state.get("metadata")).get("exit") in (None, 0)
-        yield from turns.commit_of(given.get("command"), str(state.get("output")), over=over)
-
-
-def _answer(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else ""
+            if done and isinstance(answers, list):
+                pairs = zip(questions, map(turns.joined, answers), strict=False)
+                self.answered(dict(pairs))
+        elif name == _SHELL and done:
+            over = mapping(state.get("metadata")).get("exit") in (None, 0)
+            self.ran(given.get("command"), str(state.get("output")), over=over)

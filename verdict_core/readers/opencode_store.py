@@ -17,7 +17,7 @@ import jiter
 from attrs import define, field, frozen
 
 from verdict_core.readers.jsonlines import Lines, Object
-from verdict_core.readers.turns import mapping
+from verdict_core.readers.session import mapping
 
 MAGIC = b"SQLite format 3\0"
 

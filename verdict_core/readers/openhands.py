@@ -7,24 +7,24 @@ they are unknown. (SPEC RD-OH)
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from attrs import define
 
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Lines, Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.turns import Event, mapping, text_of
+from verdict_core.readers.session import Record, mapping, nothing, text_of
+from verdict_core.readers.turns import Turns
 
 READER = "openhands"
 STATE = "base_state.json"
 _NAME = re.compile(r"event-(\d+)-.+\.json")
-# What a kind of row says, where that is the same for each row of it.
-_PLAIN: dict[str, Event] = {
-    "ACPToolCallEvent": turns.Worked(),
-    "PauseEvent": turns.Stopped(),
-    "InterruptEvent": turns.Stopped(),
-}
+_NUDGES = ("environment", "hook")
+_STOPS = frozenset({"PauseEvent", "InterruptEvent"})
+_REFUSED = frozenset({"AgentErrorEvent", "UserRejectObservation"})
 
 
 def read(path: Path, *, named: bool = False) -> Reading:
@@ -33,34 +33,31 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    lines = Lines()
-    session = None
+    record = Record(path, _Log(unread={"decisions"}))
     if path.is_dir():
         folder = path / "events" if (path / "events").is_dir() else path
-        events = list(_events(_files(folder, lines)))
-        session = _session(folder.parent / STATE)
-    else:
-        with path.open("rb") as stream:
-            if stream.readline().strip() == b"{":
-                text = "this holds no events; name the directory of the conversation"
-                return turns.nothing(READER, "no_events", text)
-            stream.seek(0)
-            events = list(_events(turns.rows(stream, lines)))
-    notes = turns.line_notes(READER, lines)
-    return turns.fold(READER, events, session=session, unread=("decisions",), notes=notes)
+        record.listener.session = _session(folder.parent / STATE)
+        _hear_files(record, folder)
+        return turns.finish(READER, record)
+    with path.open("rb") as stream:
+        if stream.readline().strip() == b"{":
+            text = "this holds no events; name the directory of the conversation"
+            return nothing(READER, "no_events", text)
+    record.hear()
+    return turns.finish(READER, record)
 
 
-def _files(folder: Path, lines: Lines) -> Iterator[Object | None]:
-    """The events in the order of their numbers, and None where a number is missing. (RD-OH-4)"""
+def _hear_files(record: "Record[_Log]", folder: Path) -> None:
+    """Hears the events in the order of their numbers; where one is missing a row is lost.
+    (SPEC RD-OH-4)"""
     named = ((_NAME.fullmatch(file.name), file) for file in folder.iterdir())
-    files = sorted((int(match[1]), file) for match, file in named if match)
-    for place, (number, file) in enumerate(files):
-        if number > (files[place - 1][0] + 1 if place else 0):
-            yield None
-        found = lines.read(file.read_bytes())
-        yield from found
-        if not found:
-            yield None
+    due = 0
+    for number, file in sorted((int(match[1]), file) for match, file in named if match):
+        if number > due:
+            record.lost.append(record.listener.rows)
+            record.listener.notes["events_missing"] = f"no event between {due} and {number - 1}"
+        due = number + 1
+        record.take(file.read_bytes())
 
 
 def _session(state: Path) -> str | None:
@@ -72,52 +69,54 @@ def _session(state: Path) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _events(rows: Iterable[Object | None]) -> Iterator[Event]:
-    for row in rows:
-        if row is None:
-            yield turns.Lost()
-            continue
-        kind = str(row.get("kind"))
-        if kind in _PLAIN:
-            yield _PLAIN[kind]
-        elif kind == "MessageEvent":
-            yield _message(row)
+@define
+class _Log(Turns):
+    def hear(self, row: Object) -> None:
+        """Takes one event."""
+        self.step()
+        kind, call = row.get("kind"), str(row.get("tool_call_id"))
+        if kind == "MessageEvent":
+            self._message(row)
         elif kind == "ActionEvent":
-            yield from _action(str(row.get("tool_call_id")), mapping(row.get("action")))
+            self._action(call, mapping(row.get("action")))
         elif kind == "ObservationEvent":
-            yield from _observation(str(row.get("tool_call_id")), mapping(row.get("observation")))
-        elif kind in ("AgentErrorEvent", "UserRejectObservation"):
-            yield turns.Failed(str(row.get("tool_call_id")))
-            yield turns.Worked()
+            self._observation(call, mapping(row.get("observation")))
+        elif kind in _STOPS:
+            self.over()
+        elif kind in _REFUSED:
+            self.failed.add(call)
+            self.worked()
+        elif kind == "ACPToolCallEvent":
+            self.worked()
 
+    def _message(self, row: Object) -> None:
+        message = mapping(row.get("llm_message"))
+        text = text_of(message.get("content"))
+        if message.get("role") == "assistant":
+            self.spoke(text)
+        elif row.get("source") in _NUDGES:
+            # The environment speaks in the person's role.
+            self.worked()
+        else:
+            self.said(text)
 
-def _message(row: Object) -> Event:
-    message = mapping(row.get("llm_message"))
-    text = text_of(message.get("content"))
-    if message.get("role") == "assistant":
-        return turns.Spoke(text)
-    # The environment nudges in the person's role.
-    return turns.Worked() if row.get("source") in ("environment", "hook") else turns.Said(text)
+    def _action(self, call: str, action: Mapping[str, Any]) -> None:
+        if action.get("kind") == "FinishAction":
+            self.spoke(str(action.get("message")))
+            return
+        self.worked()
+        if action.get("kind") == "TaskTrackerAction" and action.get("command") == "plan":
+            self.listed(action.get("task_list"), call)
 
-
-def _action(call: str, action: Mapping[str, Any]) -> Iterator[Event]:
-    if action.get("kind") == "FinishAction":
-        yield turns.Spoke(str(action.get("message")))
-        yield turns.Ended()
-        return
-    yield turns.Worked()
-    if action.get("kind") == "TaskTrackerAction" and action.get("command") == "plan":
-        yield turns.Listed(action.get("task_list"), call)
-
-
-def _observation(call: str, seen: Mapping[str, Any]) -> Iterator[Event]:
-    if seen.get("kind") == "FinishObservation":
-        return
-    yield turns.Worked()
-    if seen.get("is_error") is True:
-        yield turns.Failed(call)
-    elif seen.get("kind") == "TaskTrackerObservation":
-        yield turns.Listed(seen.get("task_list"))
-    elif "exit_code" in seen:
-        output, over = text_of(seen.get("content")), seen.get("exit_code") == 0
-        yield from turns.commit_of(seen.get("command"), output, over=over)
+    def _observation(self, call: str, seen: Mapping[str, Any]) -> None:
+        # What answers the last words of the assistant is no work.
+        if seen.get("kind") == "FinishObservation":
+            return
+        self.worked()
+        if seen.get("is_error") is True:
+            self.failed.add(call)
+        elif seen.get("kind") == "TaskTrackerObservation":
+            self.listed(seen.get("task_list"))
+        elif "exit_code" in seen:
+            output, over = text_of(seen.get("content")), seen.get("exit_code") == 0
+            self.ran(seen.get("command"), output, over=over)
