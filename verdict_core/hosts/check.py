@@ -15,7 +15,7 @@ from verdict_core import git
 from verdict_core.context import FIELDS, Service, Summary, build, judge
 from verdict_core.errors import Usage
 from verdict_core.hosts import cli, people
-from verdict_core.readers import claude_code, formats, git_status
+from verdict_core.readers import claude_find, codex_find, formats, git_status
 from verdict_core.readers.reading import Note, Reading, combine
 
 
@@ -102,13 +102,21 @@ def _newest(repo: Path | None) -> Reading:
     """The newest record of the repository that was named; else of the directory where one stands,
     or of the top level around it, where the session may have been started."""
     directory = repo or Path.cwd()
-    found = claude_code.find_newest(directory)
+    found = _newest_of(directory)
     if found is None and repo is None:
         with suppress(git.GitFailed):
-            found = claude_code.find_newest(git.find_top(directory))
+            found = _newest_of(git.find_top(directory))
     if found is None:
-        text = f"no Claude Code session record of {directory.absolute()} was found; give --record"
-        return Reading("claude-code", {}, notes=(Note("claude-code", "no_record", text),))
-    reading = claude_code.read(found)
-    named = Note("claude-code", "record", f"the newest record of this directory: {found}")
+        text = f"no session record of {directory.absolute()} was found (Claude Code, Codex);"
+        note = Note(formats.READER, "no_record", f"{text} give --record")
+        return Reading(formats.READER, {}, notes=(note,))
+    reading = formats.read(found)
+    named = Note(reading.reader, "record", f"the newest record of this directory: {found}")
     return evolve(reading, notes=(named, *reading.notes))
+
+
+def _newest_of(directory: Path) -> Path | None:
+    """The record of either harness that was written last. (SPEC RD-FMT-5)"""
+    claude = claude_find.find_newest(directory)
+    since = 0 if claude is None else claude.stat().st_mtime_ns
+    return codex_find.find_newest(directory, since=since) or claude

@@ -2,7 +2,7 @@
 
 In: the path of an `events.jsonl`. Out: a `Reading`. Laws: the record holds no todo state, so todos
 are unknown, not empty; decisions have no form of their own, so they are unknown, and answers that
-were given stand. (SPEC RD-FMT-7)
+were given stand. (SPEC RD-FMT-6, RD-CP-1)
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _SUBAGENT = ("parentToolCallId", "parentAgentTaskId")
 
 
 def read(path: Path, *, named: bool = False) -> Reading:
-    """What the record at `path` says. (SPEC RD-FMT-7)"""
+    """What the record at `path` says. (SPEC RD-FMT-6)"""
     return turns.opened(READER, path, named, _parse)
 
 

@@ -1,7 +1,7 @@
 """A Cursor session record, read into questions and next steps.
 
 In: the path of a transcript as JSON Lines. Out: a `Reading`. Laws: the record holds no todo state,
-so todos are unknown, not empty; nor has it a form for decisions. (SPEC RD-FMT-7)
+so todos are unknown, not empty; nor has it a form for decisions. (SPEC RD-FMT-6)
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ READER = "cursor"
 
 
 def read(path: Path, *, named: bool = False) -> Reading:
-    """What the record at `path` says. (SPEC RD-FMT-7)"""
+    """What the record at `path` says. (SPEC RD-FMT-6)"""
     return turns.opened(READER, path, named, _parse)
 
 

@@ -2,7 +2,7 @@
 
 In: what the person and the assistant said and did, row by row. Out: a `Reading`. Laws: the turn
 runs from any work on until the assistant's words, or until the record says that it is over; a
-compaction is no event, so it settles nothing. (SPEC RD-TURN)
+compaction is no event, so it settles nothing. (SPEC RD-FMT-4)
 """
 
 import stat
@@ -40,7 +40,7 @@ class Turns:
         self.at, self.rows = self.rows, self.rows + 1
 
     def said(self, text: str) -> None:
-        """The person spoke: a turn begins. (SPEC RD-TURN-1)"""
+        """The person spoke: a turn begins. (SPEC RD-FMT-4)"""
         self.events += (flow.Turn(self.at, begins=True), flow.Said(self.at, text))
 
     def spoke(self, text: str) -> None:
@@ -52,7 +52,7 @@ class Turns:
             self.worked()
 
     def worked(self) -> None:
-        """A thought, a call, a result, or what asks the assistant to go on. (SPEC RD-TURN-1)"""
+        """A thought, a call, a result, or what asks the assistant to go on. (SPEC RD-FMT-4)"""
         if not (self.events and isinstance(self.events[-1], flow.Work)):
             self.events.append(flow.Turn(self.at, begins=True))
         flow.add_work(self.events, self.at, call=True)
@@ -70,7 +70,7 @@ class Turns:
         self.events.append(flow.Asked(self.at, tuple(questions)))
 
     def answered(self, answers: Mapping[str, str]) -> None:
-        """Answers by question; a blank one is none. (SPEC RD-TURN-2)"""
+        """Answers by question; a blank one is none. (SPEC RD-FMT-4)"""
         given = {item(question): item(answer) for question, answer in answers.items()}
         found = {question: answer for question, answer in given.items() if answer != NO_TEXT}
         self.events.append(flow.Answered(self.at, found))
@@ -81,7 +81,7 @@ class Turns:
 
     def ran(self, command: Any, output: str, *, over: bool) -> None:
         """A shell command gave this output; `over`: it came to its end without an error. It is a
-        commit if it made one, in a repository that it did not make itself. (SPEC RD-TURN-3)"""
+        commit if it made one, in a repository that it did not make itself. (SPEC RD-FMT-4)"""
         if (
             isinstance(command, str)
             and words.commits(command)
@@ -93,7 +93,7 @@ class Turns:
 
 def finish(reader: str, record: "Record[Any]") -> Reading:
     """The reading of a record whose listener is a `Turns`. Without any event nothing is known.
-    (SPEC RD-TURN-4)"""
+    (SPEC RD-FMT-3)"""
     log: Turns = record.listener
     if not log.events:
         text = "the record holds no row of a conversation"
@@ -105,7 +105,7 @@ def finish(reader: str, record: "Record[Any]") -> Reading:
 
 def opened(reader: str, path: Path, named: bool, parse: Callable[[Path], Reading]) -> Reading:
     """`parse(path)`; where the record is not there or cannot be read, Unreadable if the person
-    `named` it, else a reading in which nothing is known. (SPEC RD-TURN-5)"""
+    `named` it, else a reading in which nothing is known. (SPEC RD-FMT-3)"""
     try:
         _look(path)
         return parse(path)
