@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from verdict_core.readers.codex_events import Listener
+from verdict_core.readers.codex_skim import Skimmer
 from verdict_core.readers.flow_fold import fold
 from verdict_core.readers.reading import Reading
 from verdict_core.readers.session import FIELDS, Record, failing, nothing, told
@@ -27,7 +28,8 @@ def read(path: Path, *, named: bool = False) -> Reading:
     `named`: the person named this path, so that failing to open it raises Unreadable; otherwise a
     record that is not there leaves every field unknown. (SPEC RD-CX-1)
     """
-    record = Record(path, Listener())
+    listener = Listener()
+    record = Record(path, listener, Skimmer(listener).unread)
     trouble = failing(READER, record, named=named)
     return trouble if trouble is not None else _said(record)
 

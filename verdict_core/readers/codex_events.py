@@ -101,15 +101,14 @@ class Listener:
         elif kind == "retained_context":
             self._retained(number, payload)
 
-    def pass_by(self, *, call: bool | None) -> None:
-        """Takes a row that needs no reading: a call, other work, or (None) neither."""
-        number, self.rows = self.rows, self.rows + 1
-        if call is not None:
-            self._work(number, call=call)
-
     def wants_result(self, call: str) -> bool:
         """Whether the result of this call may be an event."""
         return call in self._pending
+
+    @property
+    def waits(self) -> bool:
+        """Whether the result of any call may be an event."""
+        return bool(self._pending)
 
     @property
     def in_parent(self) -> bool:
@@ -152,9 +151,6 @@ class Listener:
             return False
         self.own = self.rows
         return True
-
-    def _work(self, number: int, *, call: bool) -> None:
-        flow.add_work(self.events, number, call=call)
 
     # --- events
 
@@ -220,13 +216,14 @@ class Listener:
         if kind == "message":
             self._message(number, payload, row)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            self._work(number, call=True)
+            flow.add_work(self.events, flow.Work.CALL)
             self._call(number, kind, payload)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            self._work(number, call=False)
+            flow.add_work(self.events, flow.Work.REST)
             self._result(number, payload)
         elif kind.endswith("_call") or kind == "reasoning":
-            self._work(number, call=kind != "reasoning")
+            work = flow.Work.REST if kind == "reasoning" else flow.Work.CALL
+            flow.add_work(self.events, work)
 
     def _message(self, number: int, payload: Mapping[str, Any], row: Object) -> None:
         text = text_of(payload.get("content"))

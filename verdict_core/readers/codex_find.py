@@ -39,7 +39,7 @@ def _records(sessions: Path, since: int) -> Iterator[tuple[int, Path]]:
 
 def _is_of(path: Path, names: set[str]) -> bool:
     try:
-        head = next(Source(path).lines(), b"")
+        head = next(Source(path).chunks(), b"").split(b"\n", 1)[0]
     except (OSError, NoZstd):
         return False
     payload = mapping(next(iter(Lines().read(head)), {}).get("payload"))

@@ -14,7 +14,7 @@ from attrs import define, field
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import Record, arguments, mapping, text_of
+from verdict_core.readers.session import arguments, mapping, text_of
 from verdict_core.readers.todo_status import item
 from verdict_core.readers.turns import Turns, objects
 
@@ -31,7 +31,7 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    record = Record(path, _Log(unread={"todos", "decisions"}))
+    record = turns.plain(path, _Log(unread={"todos", "decisions"}))
     record.hear()
     return turns.finish(READER, record)
 

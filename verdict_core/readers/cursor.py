@@ -11,7 +11,7 @@ from attrs import define
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import Record, mapping, text_of
+from verdict_core.readers.session import mapping, text_of
 from verdict_core.readers.turns import Turns
 
 READER = "cursor"
@@ -23,7 +23,7 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    record = Record(path, _Log(unread={"todos", "decisions"}))
+    record = turns.plain(path, _Log(unread={"todos", "decisions"}))
     record.hear()
     return turns.finish(READER, record)
 

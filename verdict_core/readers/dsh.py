@@ -27,7 +27,8 @@ def read(path: Path, *, named: bool = False) -> Reading:
     `named`: the person named this path, so that failing to open it raises Unreadable; otherwise a
     record that is not there leaves every field unknown. (SPEC RD-DSH-1)
     """
-    record = Record(path, Listener())
+    listener = Listener()
+    record = Record(path, listener, listener.unread)
     trouble = failing(READER, record, named=named)
     return trouble if trouble is not None else _said(record)
 

@@ -5,7 +5,8 @@ source is a user is the person's; the host's own events of todos and goal are be
 tools behind them are not read. (SPEC RD-DSH)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 from attrs import define, field, frozen
@@ -13,7 +14,7 @@ from attrs import define, field, frozen
 from verdict_core.readers import claude_words as shell
 from verdict_core.readers import flow
 from verdict_core.readers.jsonlines import Object
-from verdict_core.readers.session import arguments, mapping, text_of
+from verdict_core.readers.session import Unread, arguments, mapping, text_of
 from verdict_core.readers.todo_status import first_text, item
 
 QUESTION_TOOL = "ask_user_question"
@@ -21,6 +22,8 @@ PLAN_TOOL = "exit_plan_mode"
 SHELL_TOOL = "bash"
 WANTED = frozenset({QUESTION_TOOL, PLAN_TOOL, SHELL_TOOL})
 _APPROVED = "Plan approved"
+# Rows that say nothing; what they are pieces of stands whole in a later row.
+_PIECES = (b'{"type":"assistant/chunk",', b'{"type":"request/', b'{"type":"step/')
 # Where a host keeps the words of an answer, beside the id of its question.
 _NO_ANSWER = frozenset({"id", "question", "header"})
 
@@ -76,19 +79,26 @@ class Listener:
             case "compaction/start":
                 self.compactions += 1
 
-    def wants_call(self, name: str, line: bytes) -> bool:
-        """Whether a call of this tool, which stands in `line`, may be an event."""
-        return name in WANTED if name != SHELL_TOOL else b"commit" in line
-
-    def wants_result(self, call: str) -> bool:
-        """Whether the result of this call may be an event."""
-        return call in self._pending
-
-    def pass_by(self, *, call: bool | None) -> None:
-        """Takes a row that needs no reading: a call, other work, or (None) neither."""
-        number, self.rows = self.rows, self.rows + 1
-        if call is not None:
-            flow.add_work(self.events, number, call=call)
+    def unread(self, chunk: bytes) -> Iterator[Unread]:
+        """The lines of a chunk that need parsing; pieces of an answer that comes whole later do
+        not. (SPEC RD-LINE-4)"""
+        count = size = 0
+        for line in BytesIO(chunk):
+            # A second row in the line has a number of its own.
+            if (
+                line.startswith(_PIECES)
+                and line.endswith(b"}\n")
+                and b"\0" not in line
+                and line.count(b'"seq":') == 1
+            ):
+                count += 1
+                size += len(line)
+            else:
+                self.rows += count
+                yield count, size, line
+                count = size = 0
+        self.rows += count
+        yield count, size, b""
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -111,13 +121,13 @@ class Listener:
         blocks = message.get("content")
         kinds = [mapping(one).get("type") for one in blocks] if isinstance(blocks, list) else []
         if "tool-call" in kinds:
-            flow.add_work(self.events, number, call=True)
+            flow.add_work(self.events, flow.Work.CALL)
             return
         text = text_of(blocks)
         self.events.append(flow.Answer(number, text if shell.asks(text) else None))
 
     def _call(self, number: int, data: Mapping[str, Any]) -> None:
-        flow.add_work(self.events, number, call=True)
+        flow.add_work(self.events, flow.Work.CALL)
         name, given = str(data.get("name")), arguments(data.get("arguments")) or {}
         questions: dict[str, str] = {}
         if name == QUESTION_TOOL:
@@ -144,7 +154,7 @@ class Listener:
         return True
 
     def _result(self, number: int, data: Mapping[str, Any]) -> None:
-        flow.add_work(self.events, number, call=False)
+        flow.add_work(self.events, flow.Work.REST)
         message = mapping(data.get("message"))
         waiting = self._pending.pop(str(mapping(message.get("source")).get("callId")), None)
         if waiting is None:

@@ -5,6 +5,7 @@ shows, and settles nothing by itself. (SPEC RD-FLOW)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from attrs import frozen
@@ -30,12 +31,11 @@ class Answer:
     final: bool = False
 
 
-@frozen
-class Work:
-    """A call (`call`), or a result or a thought."""
+class Work(Enum):
+    """The assistant worked: a call, or a result or a thought. Where, nobody asks."""
 
-    row: int
-    call: bool
+    CALL = 1
+    REST = 2
 
 
 @frozen
@@ -128,13 +128,10 @@ Event = (
 )
 
 
-def add_work(events: list[Event], row: int, *, call: bool) -> None:
-    """Appends work. Of work of one kind without a break only the last counts, and is kept."""
-    last = events[-1] if events else None
-    if isinstance(last, Work) and last.call == call:
-        events[-1] = Work(row, call)
-    else:
-        events.append(Work(row, call))
+def add_work(events: list[Event], work: Work) -> None:
+    """Appends work, of which one event without a break is as good as many."""
+    if not events or events[-1] is not work:
+        events.append(work)
 
 
 def alive(events: Sequence[Event]) -> Iterator[Event]:

@@ -124,7 +124,7 @@ class _Turn:
         if isinstance(event, Answer):
             # Without marks, words of the assistant are what a turn ends with.
             self.asks, self.final = event.asks, event.final or not self.marked
-        elif event.call:
+        elif event is Work.CALL:
             self.asks = None
 
     def next_steps(self) -> tuple[str, ...]:

@@ -81,8 +81,8 @@ def recognise(path: Path) -> str | None:
 def _head(path: Path) -> bytes:
     """The first bytes of the content, unpacked where it is compressed."""
     head = b""
-    for piece in Source(path).pieces():
-        head += piece
+    for chunk in Source(path).chunks():
+        head += chunk
         if len(head) >= _HEAD:
             break
     return head

@@ -39,7 +39,7 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    record = Record(path, _Log())
+    record = turns.plain(path, _Log())
     with path.open("rb") as stream:
         # The older form is one object over many lines.
         older = stream.readline().strip(_PADDING) == b"{"

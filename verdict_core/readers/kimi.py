@@ -16,7 +16,7 @@ from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.kimi_calls import Call, CallLog
 from verdict_core.readers.kimi_legacy import Legacy
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import Record, mapping, text_of
+from verdict_core.readers.session import mapping, text_of
 
 READER = "kimi-code"
 # Where a session's directory has the record of its main agent, newest layout first.
@@ -40,7 +40,7 @@ def _parse(path: Path) -> Reading:
         if found is None:
             raise OSError("no record of a main agent in this directory")
         path = found
-    record = Record(path, _Wire())
+    record = turns.plain(path, _Wire())
     record.hear()
     record.listener.done()
     return turns.finish(READER, record)

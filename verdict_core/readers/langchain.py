@@ -14,7 +14,7 @@ from attrs import define
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import Record, mapping, nothing, text_of
+from verdict_core.readers.session import mapping, nothing, text_of
 from verdict_core.readers.todo_status import item
 from verdict_core.readers.turns import Turns, objects
 
@@ -30,7 +30,7 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    record = Record(path, _Log(unread={"decisions"}))
+    record = turns.plain(path, _Log(unread={"decisions"}))
     record.take(path.read_bytes())
     if record.listener.rows != 1 or record.lost:
         return nothing(READER, "not_a_state", "this is not one JSON object", record.lines)

@@ -38,7 +38,7 @@ def _parse(path: Path) -> Reading:
         if chosen is None:
             return nothing(READER, "no_rows", "no session is stored here")
         log = _Log(session=chosen.id)
-        record = Record(path, log)
+        record = turns.plain(path, log)
         log.notes["session"] = f"session {chosen.id} of {chosen.directory or 'no directory'}"
         _hear(record, store, chosen.id)
     if not sure:

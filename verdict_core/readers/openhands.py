@@ -33,7 +33,7 @@ def read(path: Path, *, named: bool = False) -> Reading:
 
 
 def _parse(path: Path) -> Reading:
-    record = Record(path, _Log(unread={"decisions"}))
+    record = turns.plain(path, _Log(unread={"decisions"}))
     if path.is_dir():
         folder = path / "events" if (path / "events").is_dir() else path
         record.listener.session = _session(folder.parent / STATE)

@@ -5,7 +5,7 @@ every field unknown, never empty. (SPEC RD-CC-1, RD-CX-1, RD-DSH-1)
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -31,16 +31,20 @@ class Hears(Protocol):
         """Takes one row."""
 
 
+# How many lines, of how many bytes, need no reading, and the line that does, or none at the end.
+Unread = tuple[int, int, bytes]
 Listening = TypeVar("Listening", bound=Hears)
 
 
 @define
 class Record(Generic[Listening]):
-    """One record while it is read. `lost` has, for each damaged line, the number of rows before
-    it; `torn`: its last compressed frame is not whole."""
+    """One record while it is read. `unread`: the lines of a chunk that need reading; of the others
+    it has taken what they say. `lost` has, for each damaged line, the number of rows before it;
+    `torn`: the last compressed frame is not whole."""
 
     path: Path
     listener: Listening
+    unread: Callable[[bytes], Iterable[Unread]]
     lines: Lines = field(factory=Lines)
     lost: list[int] = field(factory=list)
     torn: bool = False
@@ -48,8 +52,11 @@ class Record(Generic[Listening]):
     def hear(self) -> None:
         """Hears every row. Raises OSError, ValueError and NoZstd."""
         source = Source(self.path)
-        for line in source.lines():
-            self.take(line)
+        for chunk in source.chunks():
+            for count, size, line in self.unread(chunk):
+                self.lines.skip(count, size)
+                if line:
+                    self.take(line)
         self.torn = source.torn
         if source.torn:
             self.lost.append(self.listener.rows)

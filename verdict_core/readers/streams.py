@@ -1,22 +1,22 @@
-"""A record's bytes as pieces, whether it is compressed or not.
+"""A record's bytes as chunks of whole lines, whether it is compressed or not.
 
-In: the path of a file. Out: its content, in pieces of any size. Laws: what is compressed is told by
+In: the path of a file. Out: its content, chunk by chunk. Laws: what is compressed is told by
 its first bytes, never by its name; frames that stand one after the other are one content; a frame
 that ends too early gives what it holds and is torn. (SPEC RD-ZST)
 """
 
 import importlib
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import IO, Any
 
 from attrs import define, field
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
-_CHUNK = 1 << 20
-# A frame can blow up a hundredfold, so little of it is read at a time.
-_PACKED_CHUNK = 1 << 14
+# What fits into the nearer caches; a compressed chunk can blow up a hundredfold.
+_CHUNK = 1 << 17
 _MODULES = ("compression.zstd", "zstandard")
 
 
@@ -30,43 +30,26 @@ class NoZstd(Exception):
 @define
 class Source:
     """One record that is read once, piece by piece. `torn`: the last frame is not whole, or what
-    follows the last whole one is none; known after the last piece."""
+    follows the last whole one is none; known after the last chunk."""
 
     path: Path
     torn: bool = field(default=False, init=False)
 
-    def pieces(self) -> Iterator[bytes]:
-        """The content. Raises OSError, and NoZstd where it is compressed and nothing reads that.
-        (SPEC RD-ZST-1)"""
+    def chunks(self) -> Iterator[bytes]:
+        """The content, cut behind a 0x0A each time; only the last chunk can end without one.
+        Raises OSError, and NoZstd where it is compressed and nothing reads that. (SPEC RD-ZST-1)"""
         if not stat.S_ISREG(self.path.stat().st_mode):
             raise OSError(f"{self.path} is not a file")
-        with self.path.open("rb", buffering=0) as stream:
-            head = stream.read(len(_MAGIC))
-            stream.seek(0)
-            if head == _MAGIC:
-                yield from self._unpacked(stream)
-            else:
-                while piece := stream.read(_CHUNK):
-                    yield piece
-
-    def lines(self) -> Iterator[bytes]:
-        """The lines of the content, each with the 0x0A that ends it. (SPEC RD-LINE-1)"""
-        rest: list[bytes] = []
-        for piece in self.pieces():
-            first, *lines = piece.split(b"\n")
-            rest.append(first)
-            if lines:
-                yield b"".join(rest) + b"\n"
-                rest = [lines.pop()]
-                for line in lines:
-                    yield line + b"\n"
-        if last := b"".join(rest):
-            yield last
+        with BufferedReader(FileIO(self.path), _CHUNK) as stream:
+            if stream.peek(len(_MAGIC)).startswith(_MAGIC):
+                yield from _cut(self._unpacked(stream))
+            while chunk := stream.read(_CHUNK):
+                yield chunk + stream.readline()
 
     def _unpacked(self, stream: IO[bytes]) -> Iterator[bytes]:
         zstd = _zstd()
         frame = None
-        data = stream.read(_PACKED_CHUNK)
+        data = stream.read(_CHUNK)
         while data:
             if frame is None:
                 frame = _frame(zstd)
@@ -80,8 +63,21 @@ class Source:
             data = frame.unused_data if frame.eof else b""
             if frame.eof:
                 frame = None
-            data = data or stream.read(_PACKED_CHUNK)
+            data = data or stream.read(_CHUNK)
         self.torn = frame is not None
+
+
+def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    for piece in pieces:
+        end = piece.rfind(b"\n") + 1
+        if not end:
+            rest.append(piece)
+            continue
+        yield b"".join((*rest, piece[:end]))
+        rest = [piece[end:]]
+    if last := b"".join(rest):
+        yield last
 
 
 def _frame(zstd: Any) -> Any:

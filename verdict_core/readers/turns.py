@@ -7,8 +7,9 @@ compaction is no event, so it settles nothing. (SPEC RD-FMT-4)
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import define, evolve, field
 
@@ -17,7 +18,7 @@ from verdict_core.readers import claude_words as words
 from verdict_core.readers import flow
 from verdict_core.readers.flow_fold import fold
 from verdict_core.readers.reading import NO_TEXT, Reading
-from verdict_core.readers.session import Record, nothing, told
+from verdict_core.readers.session import Record, Unread, nothing, told
 from verdict_core.readers.streams import NoZstd
 from verdict_core.readers.todo_status import item
 
@@ -53,9 +54,8 @@ class Turns:
 
     def worked(self) -> None:
         """A thought, a call, a result, or what asks the assistant to go on. (SPEC RD-FMT-4)"""
-        if not (self.events and isinstance(self.events[-1], flow.Work)):
-            self.events.append(flow.Turn(self.at, begins=True))
-        flow.add_work(self.events, self.at, call=True)
+        if not self.events or self.events[-1] is not flow.Work.CALL:
+            self.events += (flow.Turn(self.at, begins=True), flow.Work.CALL)
 
     def over(self) -> None:
         """The turn ended, or was interrupted."""
@@ -89,6 +89,19 @@ class Turns:
             and words.committed(output, over=over)
         ):
             self.events.append(flow.Committed(self.at))
+
+
+Log = TypeVar("Log", bound=Turns)
+
+
+def plain(path: Path, log: Log) -> "Record[Log]":
+    """A record of which every line is read."""
+    return Record(path, log, _every_line)
+
+
+def _every_line(chunk: bytes) -> Iterator[Unread]:
+    for line in BytesIO(chunk):
+        yield 0, 0, line
 
 
 def finish(reader: str, record: "Record[Any]") -> Reading:
