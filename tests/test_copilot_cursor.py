@@ -74,7 +74,7 @@ def test_a_commit_settles_an_answer(tmp_path: Path) -> None:
     ended = done("[main 1a2b3c4] x")
     ended["data"]["toolCallId"] = "c2"
     found = copilot_cli.read(write(tmp_path / "r", *answered, commit, ended, SO))
-    assert (open_items(found), found.unknown) == ({}, {"todos", "decisions"})
+    assert (open_items(found), set(found.unknown)) == ({}, {"todos", "decisions"})
 
 
 @pytest.mark.parametrize("member", ["parentToolCallId", "parentAgentTaskId"])
@@ -137,7 +137,7 @@ def test_where_a_cursor_turn_stands(
 ) -> None:
     """RD-FMT-4, RD-FMT-6."""
     found = cursor.read(write(tmp_path / "r", *rows))
-    assert (open_items(found), found.unknown) == (expected, {"todos", "decisions"})
+    assert (open_items(found), set(found.unknown)) == (expected, {"todos", "decisions"})
 
 
 CURSOR: dict[str, dict[str, list[str]]] = {
@@ -152,4 +152,4 @@ CURSOR: dict[str, dict[str, list[str]]] = {
 def test_a_real_cursor_record_is_read(name: str) -> None:
     """RD-FMT-6."""
     found = cursor.read(HARNESSES / "cursor" / name)
-    assert (open_items(found), found.unknown) == (CURSOR[name], {"todos", "decisions"})
+    assert (open_items(found), set(found.unknown)) == (CURSOR[name], {"todos", "decisions"})

@@ -32,7 +32,7 @@ def test_the_lines_of_a_record_are_read(tmp_path: Path) -> None:
     wrote = model("g1", "", call("write_todos", {"todos": [TODO, {**TODO, "status": "completed"}]}))
     found = read(write(tmp_path / "r", HEAD, GO, wrote, DONE))
     assert open_items(found) == {"todos": ["write it"]}
-    assert (found.session, found.unknown, found.reader) == ("s1", frozenset(), "gemini-cli")
+    assert (found.session, set(found.unknown), found.reader) == ("s1", set(), "gemini-cli")
 
 
 @pytest.mark.parametrize("indent", [1, None])
@@ -43,7 +43,7 @@ def test_the_older_single_object_is_read_too(tmp_path: Path, indent: int | None)
     path.write_text(json.dumps({**HEAD, "messages": messages}, indent=indent))
     found = read(path)
     assert open_items(found) == {"todos": ["write it"]}
-    assert (found.session, found.unknown) == ("s1", frozenset())
+    assert (found.session, set(found.unknown)) == ("s1", set())
 
 
 def test_of_an_older_record_that_was_cut_off_the_head_is_read(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_tasks_of_the_tracker_lie_outside_the_record(tmp_path: Path) -> None:
     """RD-GEM-5."""
     tracked = model("g1", "", call("tracker_create_task", {"title": "t"}))
     found = read(write(tmp_path / "r", GO, tracked, DONE))
-    assert (found.unknown, codes(found)) == ({"todos"}, ["tracker_tasks"])
+    assert (set(found.unknown), codes(found)) == ({"todos"}, ["tracker_tasks"])
 
 
 def asked(tmp_path: Path, status: str, output: str) -> Reading:

@@ -20,7 +20,7 @@ from verdict_core.readers.turns import Turns, objects
 
 READER = "copilot-cli"
 _QUESTION_TOOL = "ask_user"
-_SHELLS = frozenset({"bash", "shell", "powershell"})
+_SHELLS = ("bash", "shell", "powershell")
 # Members that name the call or the task of a sub-agent, whose rows speak for itself alone.
 _SUBAGENT = ("parentToolCallId", "parentAgentTaskId")
 

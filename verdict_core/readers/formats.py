@@ -36,8 +36,13 @@ _MODULES = {
 NAMES = tuple(_MODULES)
 # How much of a record is looked at. The first rows of some harnesses hold whole system prompts.
 _HEAD = 1 << 20
-_CLAUDE_ASIDE = frozenset(
-    {"summary", "file-history-snapshot", "queue-operation", "last-prompt", "ai-title", "mode"}
+_CLAUDE_ASIDE = (
+    "summary",
+    "file-history-snapshot",
+    "queue-operation",
+    "last-prompt",
+    "ai-title",
+    "mode",
 )
 
 

@@ -26,7 +26,7 @@ _PLAN = "exit_plan_mode"
 _SHELL = "run_shell_command"
 # Tasks of these tools lie in files of the host, and the record does not hold them.
 _TRACKER = "tracker_"
-_UNDONE = frozenset({"error", "cancelled"})
+_UNDONE = ("error", "cancelled")
 _PADDING = b" \t\r\n\xef\xbb\xbf"
 # How words begin that the host writes in the person's name, and commands of its own.
 _NOT_SAID = ("/", "?", "<session_context>", "<hook_context>")

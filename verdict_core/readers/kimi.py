@@ -22,9 +22,9 @@ READER = "kimi-code"
 # Where a session's directory has the record of its main agent, newest layout first.
 PLACES = ("agents/main/wire.jsonl", "wire.jsonl", "context.jsonl")
 _STORE = "todo"
-_SAYS = frozenset({None, "user", "skill_activation", "plugin_command"})
+_SAYS = (None, "user", "skill_activation", "plugin_command")
 # Messages that stand in the history and ask nobody to go on.
-_ASIDE = frozenset({"injection", "shell_command", "compaction_summary", "hook_result"})
+_ASIDE = ("injection", "shell_command", "compaction_summary", "hook_result")
 # What an undone turn leaves behind: files, and what is stored beside the conversation.
 _STAYS = flow.Listed | flow.Goal | flow.Committed
 

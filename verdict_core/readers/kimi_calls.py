@@ -13,10 +13,10 @@ from verdict_core.readers import turns
 from verdict_core.readers.session import arguments, mapping
 from verdict_core.readers.turns import Turns
 
-_TODO_TOOLS = frozenset({"TodoList", "SetTodoList"})
+_TODO_TOOLS = ("TodoList", "SetTodoList")
 _QUESTION_TOOL = "AskUserQuestion"
 _PLAN_TOOL = "ExitPlanMode"
-_SHELLS = frozenset({"Bash", "Shell"})
+_SHELLS = ("Bash", "Shell")
 # How the result begins where the person did not approve the plan.
 _NOT_APPROVED = (
     "Plan approval dismissed",

@@ -17,7 +17,7 @@ from verdict_core.readers.turns import objects
 # The host's own words, in the person's name.
 _NOT_SAID = ("<system>", "<system-reminder>")
 _FAILED = "<system>ERROR"
-_WORKS = frozenset({"StepBegin", "ApprovalRequest", "ApprovalResponse"})
+_WORKS = ("StepBegin", "ApprovalRequest", "ApprovalResponse")
 
 
 @define

@@ -19,9 +19,9 @@ from verdict_core.readers.todo_status import item
 from verdict_core.readers.turns import Turns, objects
 
 READER = "langchain"
-_PERSON = frozenset({"human", "user", "HumanMessage"})
-_ASSISTANT = frozenset({"ai", "assistant", "AIMessage", "AIMessageChunk"})
-_TOOL = frozenset({"tool", "ToolMessage"})
+_PERSON = ("human", "user", "HumanMessage")
+_ASSISTANT = ("ai", "assistant", "AIMessage", "AIMessageChunk")
+_TOOL = ("tool", "ToolMessage")
 
 
 def read(path: Path, *, named: bool = False) -> Reading:

@@ -23,8 +23,8 @@ READER = "openhands"
 STATE = "base_state.json"
 _NAME = re.compile(r"event-(\d+)-.+\.json")
 _NUDGES = ("environment", "hook")
-_STOPS = frozenset({"PauseEvent", "InterruptEvent"})
-_REFUSED = frozenset({"AgentErrorEvent", "UserRejectObservation"})
+_STOPS = ("PauseEvent", "InterruptEvent")
+_REFUSED = ("AgentErrorEvent", "UserRejectObservation")
 
 
 def read(path: Path, *, named: bool = False) -> Reading:

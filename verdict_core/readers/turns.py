@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import define, evolve, field
 
@@ -18,7 +18,7 @@ from verdict_core.readers import claude_words as words
 from verdict_core.readers import flow
 from verdict_core.readers.flow_fold import fold
 from verdict_core.readers.reading import NO_TEXT, Reading
-from verdict_core.readers.session import Record, Unread, nothing, told
+from verdict_core.readers.session import Listening, Record, Unread, nothing, told
 from verdict_core.readers.streams import NoZstd
 from verdict_core.readers.todo_status import item
 
@@ -91,10 +91,7 @@ class Turns:
             self.events.append(flow.Committed(self.at))
 
 
-Log = TypeVar("Log", bound=Turns)
-
-
-def plain(path: Path, log: Log) -> "Record[Log]":
+def plain(path: Path, log: Listening) -> "Record[Listening]":
     """A record of which every line is read."""
     return Record(path, log, _every_line)
 
