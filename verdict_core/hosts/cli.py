@@ -73,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
 
     check = _command(commands, "check", _check, "read this repository and session, judge, say why")
     check.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
-    check.add_argument("--record", metavar="FILE", help="a Claude Code session record")
+    check.add_argument("--record", metavar="FILE", help="a session record of any harness")
+    check.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
     check.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
     check.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
     land_options.state_directory(check)
@@ -181,6 +182,7 @@ def _check(options: argparse.Namespace) -> int:
     return check.run(
         repo=options.repo,
         record=options.record,
+        record_format=options.format,
         summary=options.summary,
         progress=options.progress,
         state_dir=options.state_dir,
