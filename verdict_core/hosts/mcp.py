@@ -79,7 +79,11 @@ def server_of(settings: Settings) -> Server[Any]:
         }
         # Two verifiers at work would each be a change of the other's workspace.
         async with verifying if params.name == _VERIFY else at_once:
-            return _result(await _said(json.dumps(asked).encode() + b"\n"))
+            try:
+                return _result(await _said(json.dumps(asked).encode() + b"\n"))
+            except Exception:
+                traceback.print_exc()
+                raise MCPError(INTERNAL_ERROR, _CRASHED) from None
 
     return Server(
         "verdict-core",
@@ -91,19 +95,15 @@ def server_of(settings: Settings) -> Server[Any]:
 
 
 async def _said(line: bytes) -> dict[str, Any]:
-    """What a call says. However it ends, its process is gone. Raises MCPError for a crash."""
-    try:
-        async with await anyio.open_process(_CALL, stdin=PIPE, stdout=PIPE, stderr=None) as call:
-            try:
-                said = await _talk(call, line)
-            finally:
-                await _end(call)
-        if call.returncode == 0:
-            return dict(wire.parse(said))
-        print(f"verdict-core: a call ended with {call.returncode}", file=sys.stderr)
-    except Exception:
-        traceback.print_exc()
-    raise MCPError(INTERNAL_ERROR, _CRASHED)
+    """What a call says. However it ends, its process is gone. (SPEC MC-REF-2, MC-RUN-2)"""
+    async with await anyio.open_process(_CALL, stdin=PIPE, stdout=PIPE, stderr=None) as call:
+        try:
+            said = await _talk(call, line)
+        finally:
+            await _end(call)
+    if call.returncode != 0:
+        raise RuntimeError(f"a call ended with {call.returncode}")
+    return dict(wire.parse(said))
 
 
 async def _talk(call: Process, line: bytes) -> bytes:
