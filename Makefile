@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench clean
+.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -47,6 +47,9 @@ artefact: .venv/.dev
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
 
+host-dsh: .venv/.dev .venv/host-dsh/.installed
+	DSH_HOST=.venv/host-dsh $(BIN)/python -m pytest -q tests/hosts/dsh/drive_dsh.py
+
 .venv/bin/python:
 	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv
 
@@ -60,6 +63,10 @@ bench: .venv/.bench
 
 .venv/.bench: pyproject.toml constraints.txt | .venv/bin/python
 	$(PIP) --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+.venv/host-dsh/.installed: tests/hosts/dsh/install.sh | .venv/bin/python
+	tests/hosts/dsh/install.sh .venv/host-dsh
 	@touch $@
 
 clean:

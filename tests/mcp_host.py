@@ -128,16 +128,17 @@ class Wire:
 
 
 @contextmanager
-def wired(*words: str | Path, cwd: Path, errors: Any = None) -> Iterator[Wire]:
-    """The server, greeted. It is killed with the block."""
-    process = subprocess.Popen(
-        [*SERVER, *map(str, words)],
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        bufsize=0,
-    )
+def wired(*words: str | Path, cwd: Path, errors: Path | None = None) -> Iterator[Wire]:
+    """The server, greeted. It is killed with the block. `errors` gets its standard error."""
+    with open(errors or os.devnull, "wb") as stderr:
+        process = subprocess.Popen(
+            [*SERVER, *map(str, words)],
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            bufsize=0,
+        )
     with process:
         wire = Wire(process)
         try:

@@ -329,6 +329,7 @@ WRONG: list[tuple[list[str], str, str]] = [
     (["--max-chars", "-1"], "bad_config", "--max-chars"),
     (["--service", "shell:x"], "bad_config", "--service"),
     (["--workspace", "absent"], "bad_config", "--workspace"),
+    (["--workspace", sys.executable], "bad_config", "--workspace"),
     (["--ignore", "../x"], "bad_config", "--ignore"),
     (["--timeout", "soon", *CHECK], "bad_config", "--timeout"),
     (["--timeout", "0", *CHECK], "bad_config", "--timeout"),

@@ -98,25 +98,44 @@ def test_a_client_that_is_killed_leaves_nothing_running(workspace: Path, tmp_pat
     assert kinds(state) == ["claim"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, None])
-def test_a_server_that_goes_takes_all_with_it(
-    workspace: Path, tmp_path: Path, number: signal.Signals | None
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_server_that_is_killed_takes_all_with_it(
+    workspace: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """MC-RUN-2, MC-RUN-3: killed, interrupted, or left by its client."""
+    """MC-RUN-2, MC-RUN-3."""
     state, mark = tmp_path / "state", tmp_path / "mark"
     with wired("--state-dir", state, *slow_check(mark), cwd=workspace) as wire:
         wire.call(1, "verified_progress_verify", json.dumps(CLAIM))
         verifying = who(mark)
         calls = children(wire.process.pid)
-        if number is None:
-            assert wire.process.stdin is not None
-            wire.process.stdin.close()
-        else:
-            wire.process.send_signal(number)
-        assert wire.process.wait(20) == (0 if number is None else -number)
+        wire.process.send_signal(number)
+        assert wire.process.wait(20) == -number
         assert calls
         gone([*calls, *verifying])
     assert kinds(state) == ["claim"]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_the_end_of_its_input_ends_a_server_with_all_that_it_started(
+    workspace: Path, tmp_path: Path, listens: bool
+) -> None:
+    """MC-RUN-3: that is no crash, though nobody hears the last words."""
+    state, mark = tmp_path / "state", tmp_path / "mark"
+    words = ["--state-dir", str(state), *slow_check(mark)]
+    errors = tmp_path / "stderr"
+    with wired(*words, cwd=workspace, errors=errors) as wire:
+        wire.call(1, "verified_progress_verify", json.dumps(CLAIM))
+        processes = [*who(mark), *children(wire.process.pid)]
+        assert wire.process.stdin is not None
+        assert wire.process.stdout is not None
+        if not listens:
+            wire.process.stdout.close()
+        wire.process.stdin.close()
+        assert wire.process.wait(20) == 0
+        assert len(processes) == 3
+        gone(processes)
+    assert kinds(state) == ["claim"]
+    assert b"Traceback" not in errors.read_bytes()
 
 
 def test_a_signal_to_a_call_interrupts_it_once(workspace: Path, tmp_path: Path) -> None:
@@ -176,21 +195,20 @@ def test_standard_output_carries_the_protocol_alone(workspace: Path, tmp_path: P
         f"command:sh {tmp_path}/service.sh",
     ]
     words += ["--verifier", "--", "sh", "-c", loud]
-    with (tmp_path / "stderr").open("wb") as errors:
-        with wired(*words, cwd=workspace, errors=errors) as wire:
-            wire.call(1, "verified_progress_verify", json.dumps(CLAIM))
-            assert wire.reply(1)["result"]["structuredContent"]["outcome"] == "evidence"
-            wire.call(2, "context_verdict_judge", json.dumps(DOCUMENT))
-            assert wire.reply(2)["result"]["structuredContent"]["verdict"] == "wait"
-            wire.write(b"no protocol at all")
-            wire.write(b"\xff\xfe")
-            wire.send(id=3, method="tools/call", params={"name": 3})
-            assert wire.reply(3)["error"]["code"] == -32602
-            wire.call(4, "context_verdict_build", json.dumps({"summary": {"keep": 1}}))
-            assert wire.reply(4)["result"]["isError"] is True
-            heard = wire.heard
-        assert all(parse(line)["jsonrpc"] == "2.0" for line in heard)
-    assert "loud" in (tmp_path / "stderr").read_text()
+    errors = tmp_path / "stderr"
+    with wired(*words, cwd=workspace, errors=errors) as wire:
+        wire.call(1, "verified_progress_verify", json.dumps(CLAIM))
+        assert wire.reply(1)["result"]["structuredContent"]["outcome"] == "evidence"
+        wire.call(2, "context_verdict_judge", json.dumps(DOCUMENT))
+        assert wire.reply(2)["result"]["structuredContent"]["verdict"] == "wait"
+        wire.write(b"no protocol at all")
+        wire.write(b"\xff\xfe")
+        wire.send(id=3, method="tools/call", params={"name": 3})
+        assert wire.reply(3)["error"]["code"] == -32602
+        wire.call(4, "context_verdict_build", json.dumps({"summary": {"keep": 1}}))
+        assert wire.reply(4)["result"]["isError"] is True
+        assert all(parse(line)["jsonrpc"] == "2.0" for line in wire.heard)
+    assert "loud" in errors.read_text()
 
 
 def test_what_the_sdk_hides_is_as_the_specification_says(workspace: Path) -> None:

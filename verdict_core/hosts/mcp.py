@@ -47,10 +47,13 @@ _CRASHED = "this is a fault of verdict-core, not a verdict and not a ruling; see
 
 
 def run(settings: Settings) -> int:
-    """Serve until the client closes our input; exit status 0. (SPEC MC-RUN-2)"""
+    """Serve until the client closes our input; exit status 0. (SPEC MC-RUN-3)"""
     # An interruption would otherwise wait for the client's next line.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve, settings)
+    try:
+        anyio.run(_serve, settings)
+    except* BrokenPipeError:
+        print("verdict-core: the client went away and did not hear all answers", file=sys.stderr)
     return 0
 
 

@@ -73,10 +73,11 @@ def settings_of(options: argparse.Namespace) -> Settings:
 def _refuse_place(workspace: Path, ignores: list[str]) -> None:
     from verdict_core.progress.scope import resolve
 
+    if not workspace.is_dir():
+        raise BadConfig(f"not a directory: {workspace}", path="--workspace")
     try:
         resolve(".", workspace, ignores=ignores)
     except ScopeRefused as error:
         # A workspace in which nothing stands yet is one.
         if error.code != "scope_empty":
-            path = "--ignore" if error.code == "bad_ignore" else "--workspace"
-            raise BadConfig(error.message, path=path) from None
+            raise BadConfig(error.message, path="--ignore") from None
