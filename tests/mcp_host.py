@@ -21,6 +21,39 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, Tool
 
+from verdict_core.context import FIELDS, Summary, build
+from verdict_core.wire import parse
+
+CHECK = ["--check", "--", "grep", "-q", "x = 1", "src/a.py"]
+
+
+def summary(**fields: Any) -> dict[str, Any]:
+    """A summary in which nothing is open but these."""
+    return {"session": "s", **{name: [] for name in FIELDS}, "unknown": [], **fields}
+
+
+def state(given: dict[str, Any]) -> dict[str, Any]:
+    """The state that a summary renders to, as it stands on the wire."""
+    return dict(parse(json.dumps(build(Summary.from_payload(given)).payload())))
+
+
+OPEN, CLEAR = summary(todos=["write the test"]), summary()
+DOCUMENT = {"summary": OPEN, "state": state(OPEN)}
+CASES = [
+    {"id": "a", "label": "lost", "summary": OPEN},
+    {"id": "b", "label": "keep", "summary": CLEAR},
+]
+CLAIM = {"claim": "x is set", "guard_scope": "src/**"}
+
+
+def place(top: Path) -> Path:
+    """A workspace below `top` in which the check holds."""
+    workspace = top / "workspace"
+    (workspace / "src").mkdir(parents=True)
+    (workspace / "src" / "a.py").write_text("x = 1\n")
+    return workspace
+
+
 # As the entry point of an installed package: the working directory lends no modules.
 SERVER = (sys.executable, "-P", "-m", "verdict_core", "mcp")
 PATIENCE_S = 30.0

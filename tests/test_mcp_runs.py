@@ -13,8 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_host import SERVER, cancelled_after, hosted, is_gone, slow_check, until, who, wired
-from test_mcp import CLAIM, DOCUMENT, OPEN, place
+from mcp_host import (
+    CLAIM,
+    DOCUMENT,
+    OPEN,
+    SERVER,
+    cancelled_after,
+    hosted,
+    is_gone,
+    place,
+    slow_check,
+    until,
+    who,
+    wired,
+)
 
 from verdict_core.progress.ledger import Ledger
 from verdict_core.wire import parse
@@ -98,7 +110,9 @@ def test_a_client_that_is_killed_leaves_nothing_running(workspace: Path, tmp_pat
     assert kinds(state) == ["claim"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda one: one.name
+)
 def test_a_server_that_is_killed_takes_all_with_it(
     workspace: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
