@@ -191,18 +191,31 @@ def test_a_crash_is_an_error_and_never_a_verdict(
     assert "Traceback" in capfd.readouterr().err
 
 
+def call(settings: dict[str, Any]) -> tuple[int, bytes, bytes]:
+    """One call of judge as its own process, whose input stays open until it has answered."""
+    asked = {"tool": "context_verdict_judge", "arguments": json.dumps(DOCUMENT)}
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "verdict_core.hosts.mcp_call"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps({**asked, "settings": settings}).encode() + b"\n")
+        process.stdin.flush()
+        said, told = process.stdout.read(), process.stderr.read()
+        return process.wait(), said, told
+
+
 def test_a_fault_inside_a_call_is_told_on_standard_error() -> None:
     """MC-REF-2: what is refused is an answer, what is broken is none."""
-    settings = {"wait_min": "not a number", "service": None}
-    line = json.dumps({"tool": "context_verdict_judge", "arguments": json.dumps(DOCUMENT),
-                       "settings": settings})  # fmt: skip
-    call = [sys.executable, "-P", "-m", "verdict_core.hosts.mcp_call"]
-    done = subprocess.run(call, input=f"{line}\n".encode(), capture_output=True, check=False)
-    assert json.loads(done.stdout)["refused"]["code"] == "bad_config"
-    line = line.replace('"service": null', '"other": null')
-    done = subprocess.run(call, input=f"{line}\n".encode(), capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"AttributeError" in done.stderr
+    status, said, _ = call({"wait_min": "not a number", "service": None})
+    assert (status, json.loads(said)["refused"]["code"]) == (0, "bad_config")
+    status, said, told = call({"wait_min": 3})
+    assert (status, said) == (1, b"")
+    assert b"AttributeError" in told
 
 
 # --- what it costs who does not use it

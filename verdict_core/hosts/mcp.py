@@ -9,7 +9,6 @@ import json
 import signal
 import sys
 import traceback
-from contextlib import suppress
 from subprocess import PIPE
 from typing import Any
 
@@ -113,9 +112,7 @@ async def _talk(call: Process, line: bytes) -> bytes:
     assert call.stdin is not None
     assert call.stdout is not None
     said = bytearray()
-    # One that died at once reads nothing; its exit status tells.
-    with suppress(anyio.BrokenResourceError):
-        await call.stdin.send(line)
+    await call.stdin.send(line)
     async for chunk in call.stdout:
         said += chunk
     await call.wait()
