@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from verdict_core import wire
 from verdict_core.context import DEFAULT_MAX_CHARS, DEFAULT_WAIT_MIN, Service, Verdict
 from verdict_core.errors import BadConfig, Unreadable, Usage, VerdictCoreError
-from verdict_core.hosts import land_options, progress_options
+from verdict_core.hosts import land_options, mcp_options, progress_options
 
 EXIT_CRASH = 70
 EXIT_INTERRUPTED = 130
@@ -55,10 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refuse(error: VerdictCoreError, *, as_json: bool) -> int:
     if as_json:
-        refused = {"code": error.code, "path": error.path, "message": error.message}
-        emit_json({"refused": {name: _sendable(text) for name, text in refused.items()}})
+        emit_json({"refused": refusal(error)})
     print(f"verdict-core: {error}", file=sys.stderr)
     return error.exit_status
+
+
+def refusal(error: VerdictCoreError) -> dict[str, str]:
+    """The object that says what was refused, where and why. (SPEC CV-CLI-5)"""
+    refused = {"code": error.code, "path": error.path, "message": error.message}
+    return {name: _sendable(text) for name, text in refused.items()}
 
 
 def _sendable(text: str) -> str:
@@ -109,6 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     land_options.add(commands, _command)
     _conformance_options(commands)
+
+    mcp = mcp_options.add(commands)
+    _thresholds(mcp, wait_min=True, max_chars=True)
+    _asks(mcp)
     return parser
 
 
