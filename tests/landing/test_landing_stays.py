@@ -282,6 +282,33 @@ def test_a_new_ref_holds_every_path_of_the_summary(
     assert second == {**first, b"a": ("100644", b"second\n")}
 
 
+def test_a_ref_that_would_say_the_same_is_not_made_again(
+    repo: Repo, landing: Landing, tmp_path: Path
+) -> None:
+    """LD-LAND-4: what never can be landed makes no new ref each time, nor a new handoff."""
+    new_repo(repo.path / "nested")
+    repo.write("b", "staged\n")
+    repo.git("add", "b")
+    repo.write("b", "and edited\n")
+    whole = reported(repo)
+    landed = landing.land(whole, repo.path)
+    assert (landed.ref, codes(landed)) == (REF, {"nested/": "nested_repository"})
+    again = landing.land(whole, repo.path)
+    assert again == landed
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: repo.write("a", "changed\n"),
+        lambda: repo.git("update-index", "--cacheinfo", "100644",
+                         repo.git("rev-parse", "HEAD:a").decode().strip(), "b"),
+        lambda: repo.git("reset", "-q", "b"),
+        lambda: repo.git("commit", "-q", "--allow-empty", "-m", "x"),
+    )  # fmt: skip
+    for number, act in enumerate(acts, start=2):
+        act()
+        assert landing.land(whole, repo.path).ref == f"refs/verdict-core/s-s/{number}"
+        assert landing.land(whole, repo.path).ref == f"refs/verdict-core/s-s/{number}"
+    assert len(landing.list(repo.path).handoffs) == 5
+
+
 def test_gc_takes_nothing_while_the_ref_stands(
     repo: Repo, landing: Landing, whole: Summary
 ) -> None:
@@ -313,7 +340,7 @@ def test_forgetting_deletes_the_run_and_nothing_else(
     other = Landing(tmp_path / "state", "s-s2")
     items = summary(uncommitted=["a"], todos=["t"])
     assert other.land(items, repo.path).unlanded == ()
-    landing.land(items, repo.path)
+    assert landing.land(items, repo.path).ref == REF
     before = without_times(rest(repo.path))
     gone = landing.forget(repo.path)
     assert (gone.refs, gone.handoffs) == ((REF,), 2)

@@ -19,12 +19,13 @@ from verdict_core import wire
 from verdict_core.context import FIELDS, Summary
 from verdict_core.errors import Unreadable, Unwritable, visible
 from verdict_core.git import GitFailed, named_top, show_path
-from verdict_core.landing import handoffs, snapshot
+from verdict_core.landing import handoffs
 from verdict_core.landing.handoffs import Handoff
 from verdict_core.landing.held import held_items
 from verdict_core.landing.names import name_of, run_of
 from verdict_core.landing.repository import NAMESPACE, Change, Clock, Ref, Repository
 from verdict_core.landing.restore import Restored, restore, stored
+from verdict_core.landing.snapshot import Snapshot, store
 from verdict_core.landing.worktree import Unfit
 
 UNCOMMITTED = "uncommitted"
@@ -94,27 +95,30 @@ class Landing:
         is `top` below a new ref, all else into a new handoff. `deadline` is a value of
         `time.monotonic`. Raises nothing for what cannot be landed: that is `unlanded`.
         (SPEC LD-LAND-1 to LD-LAND-5)"""
-        repository = _Place.of(top, Clock(deadline))
-        left = self._remaining(summary, repository)
+        place = _Place.of(top, Clock(deadline))
+        left = self._remaining(summary, place)
         if not left.count:
-            return Landed(self._newest_ref(summary, repository), self._newest(summary), ())
-        if repository.clock.passed:
+            return Landed(self._newest_ref(summary, place), self._newest(summary), ())
+        if place.clock.passed:
             return Landed(None, None, _unlanded(left, {}, _LATE))
-        # The handoff first: it costs least and holds what nothing else does.
-        handoff, failures = self._hand_off(summary, repository)
-        ref = None
+        handoff, failures = None, dict[tuple[str, str], Unfit]()
+        if any(getattr(left, name) for name in handoffs.FIELDS):
+            # Before the files: it costs least and holds what nothing else does.
+            handoff, failures = self._hand_off(summary, place)
+        taken = Snapshot(self._newest_ref(summary, place))
         if left.uncommitted:
             # All of them, also those that are landed: so the newest ref is whole in itself.
-            ref, unstored = self._store(summary, repository)
-            failures |= unstored
-        else:
-            ref = self._newest_ref(summary, repository)
-        after = self._remaining(summary, repository)
-        unlanded = _unlanded(after, failures, _LATE if repository.clock.passed else _NOT_EQUAL)
-        if handoff is not None:
-            with suppress(OSError):  # what it said before stands
-                handoffs.replace(handoff, self._payload(summary, repository, ref, unlanded))
-        return Landed(ref, handoff, unlanded)
+            taken = self._store(summary, place)
+            failures |= {(UNCOMMITTED, item): why for item, why in taken.failures.items()}
+        after = self._remaining(summary, place)
+        unlanded = _unlanded(after, failures, _LATE if place.clock.passed else _NOT_EQUAL)
+        payload = self._payload(summary, place, taken.ref, unlanded)
+        with suppress(OSError):  # what was written before stands
+            if handoff is not None:
+                handoffs.replace(handoff, payload)
+            elif taken.made:
+                handoff = handoffs.write(self.directory, payload)
+        return Landed(taken.ref, handoff or self._newest(summary), unlanded)
 
     def remaining(self, summary: Summary, top: Path | None) -> Summary:
         """The summary without what is landed, looked at anew: a path leaves it while a ref of the
@@ -173,16 +177,10 @@ class Landing:
             left[name] = _without(getattr(summary, name), most[name])
         return Summary(**{**summary.payload(), **left})
 
-    def _store(
-        self, summary: Summary, place: "_Place"
-    ) -> tuple[str | None, dict[tuple[str, str], Unfit]]:
-        if place.repository is None:
-            why = dict.fromkeys(summary.uncommitted, place.trouble)
-            ref = None
-        else:
-            taken = snapshot.store(place.repository, self.name, summary.uncommitted)
-            ref, why = taken.ref, taken.failures
-        return ref, {(UNCOMMITTED, item): unfit for item, unfit in why.items()}
+    def _store(self, summary: Summary, place: "_Place") -> Snapshot:
+        if place.repository is not None:
+            return store(place.repository, self.name, summary.uncommitted)
+        return Snapshot(failures=dict.fromkeys(summary.uncommitted, place.trouble))
 
     def _hand_off(
         self, summary: Summary, place: "_Place"

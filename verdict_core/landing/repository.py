@@ -30,11 +30,13 @@ _SETTINGS = (
     "-c", "core.fsyncMethod=fsync",
     "-c", "core.fsyncObjectFiles=true",
 )  # fmt: skip
-_REF = re.compile(rb"(\S+) ([0-9a-f]{40,64}) commit (\d+)((?: [0-9a-f]{40,64})*)")
-_CHANGE = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([ADMTUX])")
-_STAGED = re.compile(rb"(\d{6}) ([0-9a-f]{40,64}) \d\t(.+)", re.DOTALL)
-_OBJECT = re.compile(rb"([0-9a-f]{40,64}) (\w+) (\d+)")
-_IN_TREE = re.compile(rb"(\d{6}) \w+ ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
+_ID = rb"([0-9a-f]{64}|[0-9a-f]{40})"
+_OID = re.compile(_ID)
+_REF = re.compile(rb"(\S+) %b commit (\d+) %b((?: [0-9a-f]+)*)" % (_ID, _ID))
+_CHANGE = re.compile(rb":(\d{6}) (\d{6}) %b %b ([ADMTUX])" % (_ID, _ID))
+_STAGED = re.compile(rb"(\d{6}) %b \d\t(.+)" % _ID, re.DOTALL)
+_OBJECT = re.compile(rb"%b (\w+) (\d+)" % _ID)
+_IN_TREE = re.compile(rb"(\d{6}) \w+ %b\t(.+)" % _ID, re.DOTALL)
 
 Entry = tuple[bytes, bytes]
 """Mode in octal digits and object id."""
@@ -65,13 +67,15 @@ class Clock:
 
 @frozen
 class Ref:
-    """One landing: the ref's whole name and number, its commit and when it was made (seconds since
-    1970). `parents`: the HEAD that it stands on, and the commit of what only the index held."""
+    """One landing: the ref's whole name and number, its commit with its tree and when it was made
+    (seconds since 1970). `parents`: the HEAD that it stands on, and the commit of what only the
+    index held."""
 
     name: str
     number: int
     commit: bytes
     time: int
+    tree: bytes
     parents: tuple[bytes, ...]
 
 
@@ -107,10 +111,29 @@ class Repository:
                 raise self._late() from None
             raise
 
+    def oid(
+        self, *args: str, input: bytes | None = None, env: Mapping[str, str] | None = None
+    ) -> bytes:
+        """The one object id that a command answers with."""
+        oid, *more = self.oids(*args, input=input, env=env) or (b"",)
+        if more or not oid:
+            raise _no_answer(args[0], oid)
+        return oid
+
+    def oids(
+        self, *args: str, input: bytes | None = None, env: Mapping[str, str] | None = None
+    ) -> list[bytes]:
+        """The object ids that a command answers with, one a line."""
+        lines = self.git(*args, input=input, env=env).splitlines()
+        for line in lines:
+            if not _OID.fullmatch(line):
+                raise _no_answer(args[0], line)
+        return lines
+
     def head(self) -> bytes | None:
         """The commit of HEAD; None on a branch that has none yet."""
         try:
-            return self.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip()
+            return self.oid("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         except GitFailed:
             branch = self.git("symbolic-ref", "HEAD").strip()
             known = self.git("for-each-ref", "--format=%(refname)", os.fsdecode(branch))
@@ -123,7 +146,8 @@ class Repository:
         pattern = f"{NAMESPACE}/{run}/"
         output = self.git(
             "for-each-ref",
-            "--format=%(refname) %(objectname) %(objecttype) %(committerdate:unix) %(parent)",
+            "--format=%(refname) %(objectname) %(objecttype) %(committerdate:unix) %(tree)"
+            " %(parent)",
             pattern,
         )
         found = []
@@ -131,9 +155,8 @@ class Repository:
             match = _REF.fullmatch(line.rstrip())
             number = match[1].removeprefix(pattern.encode()) if match else b""
             if match and re.fullmatch(rb"[1-9]\d*", number):
-                parents = tuple(match[4].split())
-                name = match[1].decode()
-                found.append(Ref(name, int(number), match[2], int(match[3]), parents))
+                name, time, parents = match[1].decode(), int(match[3]), tuple(match[5].split())
+                found.append(Ref(name, int(number), match[2], time, match[4], parents))
         return tuple(sorted(found, key=lambda ref: ref.number))
 
     def names(self) -> set[str]:
@@ -148,7 +171,7 @@ class Repository:
 
     def staged(self, head: bytes | None) -> dict[bytes, Change]:
         """What the index holds otherwise than HEAD; a mark of `git add -N` holds nothing."""
-        base = head or self.git("hash-object", "-t", "tree", "--stdin", input=b"").strip()
+        base = head or self.oid("hash-object", "-t", "tree", "--stdin", input=b"")
         output = self.git(
             "diff-index", "--cached", "-r", "-z", "--no-renames", "--ita-invisible-in-index",
             base.decode(), "--",

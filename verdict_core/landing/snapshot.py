@@ -14,7 +14,7 @@ from attrs import Factory, define
 
 from verdict_core.git import GitFailed
 from verdict_core.landing.held import below, path_of
-from verdict_core.landing.repository import NAMESPACE, Change, Entry, Repository
+from verdict_core.landing.repository import NAMESPACE, Change, Entry, Ref, Repository
 from verdict_core.landing.worktree import SUBMODULE, Blob, Unfit, blob_oid, is_folder, look, opened
 
 MAX_TOTAL_BYTES = 256 << 20
@@ -36,9 +36,11 @@ _IDENTITY = {
 
 @define
 class Snapshot:
-    """What one landing stored, and why it did not store the rest: the first reason of an item."""
+    """The ref that holds what one landing stored, whether it was made for it, and why the rest was
+    not stored: the first reason of an item."""
 
     ref: str | None = None
+    made: bool = False
     failures: dict[str, Unfit] = Factory(dict)
 
     def fail(self, item: str, why: Unfit) -> None:
@@ -102,7 +104,7 @@ class _Landing:
             index_only = {}
         if not entries and not index_only:
             return None
-        return self._ref(self._commit(entries, index_only))
+        return self._ref(self._tree(entries), self._tree(index_only) if index_only else None)
 
     # --- what there is to store
 
@@ -203,7 +205,7 @@ class _Landing:
         command = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         try:
             names = b"".join(self._copied(blob, at) for at, (_, blob) in enumerate(batch))
-            oids = self.files.git(*command, input=names).split()
+            oids = self.files.oids(*command, input=names)
         except (GitFailed, OSError) as error:
             for path, _ in batch:
                 self.snapshot.fail(paths[path], _why(error))
@@ -220,20 +222,11 @@ class _Landing:
 
     # --- the commit
 
-    def _commit(
-        self, entries: dict[bytes, Entry | None], index_only: dict[bytes, Entry | None]
-    ) -> bytes:
-        parents = [] if self.head is None else [self.head]
-        if index_only:  # it stands on HEAD, and beside it, as in a stash
-            tree = self._tree(index_only)
-            parents.append(self._commit_of(tree, parents, "what only the index holds"))
-        return self._commit_of(self._tree(entries), parents, "uncommitted work")
-
     def _commit_of(self, tree: bytes, parents: list[bytes], what: str) -> bytes:
         arguments = [part for parent in parents for part in ("-p", parent.decode())]
         message = f"verdict-core landing: {what} of {self.run}\n"
         command = ("commit-tree", "--no-gpg-sign", *arguments, tree.decode())
-        return self.repository.git(*command, input=message.encode(), env=_IDENTITY).strip()
+        return self.repository.oid(*command, input=message.encode(), env=_IDENTITY)
 
     def _tree(self, entries: dict[bytes, Entry | None]) -> bytes:
         """The tree of HEAD with `entries` in it."""
@@ -246,14 +239,22 @@ class _Landing:
         )
         self.repository.git("update-index", "-z", "--index-info", input=lines, env=env)
         # A partial clone lacks blobs of HEAD, and has no need of them for this.
-        return self.repository.git("write-tree", "--missing-ok", env=env).strip()
+        return self.repository.oid("write-tree", "--missing-ok", env=env)
 
     def _digits(self, entries: dict[bytes, Entry | None]) -> int:
         return len(self.head or next(entry[1] for entry in entries.values() if entry))
 
-    def _ref(self, commit: bytes) -> str:
-        """Takes the next number that nobody else has. A ref that exists is never moved."""
-        last = max((ref.number for ref in self.repository.refs(self.run)), default=0)
+    def _ref(self, tree: bytes, index_only: bytes | None) -> str:
+        """Takes the next number that nobody else has. A ref that exists is never moved, and one
+        that says just this is no other."""
+        refs = self.repository.refs(self.run)
+        if refs and self._says(refs[-1], tree, index_only):
+            return refs[-1].name
+        parents = [] if self.head is None else [self.head]
+        if index_only:  # it stands on HEAD, and beside it, as in a stash
+            parents.append(self._commit_of(index_only, parents, "what only the index holds"))
+        commit = self._commit_of(tree, parents, "uncommitted work")
+        last = max((ref.number for ref in refs), default=0)
         for number in range(last + 1, last + 1 + _ATTEMPTS):
             name = f"{NAMESPACE}/{self.run}/{number}"
             line = b"create %s %s\n" % (name.encode(), commit)
@@ -264,8 +265,16 @@ class _Landing:
                 if error.code != "git_failed":
                     raise
             else:
+                self.snapshot.made = True
                 return name
         raise failure
+
+    def _says(self, ref: Ref, tree: bytes, index_only: bytes | None) -> bool:
+        head, *second = ref.parents or (None,)
+        if (ref.tree, head) != (tree, self.head):
+            return False
+        trees = [self.repository.oid("rev-parse", f"{one.decode()}^{{tree}}") for one in second]
+        return trees == ([] if index_only is None else [index_only])
 
 
 def _quoted(path: bytes) -> bytes:
