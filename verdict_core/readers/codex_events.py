@@ -188,12 +188,14 @@ class Listener:
         pictures = bool(source.get("images") or source.get("local_images"))
         if words.is_hosts(text) and not (pictures and not text.strip()):
             return
-        self.events.append(flow.Said(number, text, sure))
-        handed = text.startswith(words.HANDED_PLAN)
-        if handed or (text.strip() == words.IMPLEMENT and self._proposed is not None):
-            plan = text.partition("\n")[2] if handed else self._proposed
-            self.events.append(flow.Decided(number, item(plan)))
-            self._proposed = None
+        plan = None
+        if text.startswith(words.HANDED_PLAN):
+            plan = item(text.partition("\n")[2])
+        elif text.strip() == words.IMPLEMENT and self._proposed is not None:
+            plan = item(self._proposed)
+            # The same message stands in the record twice, and in doubt first.
+            self._proposed = None if sure else self._proposed
+        self.events.append(flow.Said(number, text, sure, plan))
 
     def _retained(self, number: int, payload: Mapping[str, Any]) -> None:
         """Answers that the host keeps; those of a call that was heard come with its result."""

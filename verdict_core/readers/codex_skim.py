@@ -147,7 +147,7 @@ class Skimmer:
             skip = known(chunk[start + stamp : end])
             if skip is None:
                 skip, end = self._other(chunk, start, stop)
-            if chunk[stop - 2 : stop] != b"}\n" or not chunk.startswith(row, start):
+            if chunk[stop - 3 : stop] != b"}}\n" or not chunk.startswith(row, start):
                 skip = None
             if skip is None:
                 others += chunk.count(shape.rare, start, stop) - 1

@@ -87,7 +87,7 @@ class Listener:
             # A second row in the line has a number of its own.
             if (
                 line.startswith(_PIECES)
-                and line.endswith(b"}\n")
+                and line.endswith(b"}}\n")
                 and b"\0" not in line
                 and line.count(b'"seq":') == 1
             ):

@@ -14,11 +14,13 @@ from attrs import frozen
 @frozen
 class Said:
     """Words of the person. `sure`: the harness says so; otherwise they were told from the host's
-    words by how they begin, and count only in a record that has no sure ones."""
+    words by how they begin, and count only in a record that has no sure ones. `plan`: the plan
+    that they have carried out."""
 
     row: int
     text: str
     sure: bool = True
+    plan: str | None = None
 
 
 @frozen

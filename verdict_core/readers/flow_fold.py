@@ -152,6 +152,7 @@ class _Fold:
                 self.turn.take(event)
                 if isinstance(event, Said):
                     self.asked.clear()
+                    self.decisions += [Decided(event.row, event.plan)] if event.plan else []
             case Listed() if event.call not in self.failed:
                 self.todos.write(event)
             case Goal() if event.call not in self.failed:

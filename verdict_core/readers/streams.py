@@ -40,7 +40,7 @@ class Source:
         Raises OSError, and NoZstd where it is compressed and nothing reads that. (SPEC RD-ZST-1)"""
         if not stat.S_ISREG(self.path.stat().st_mode):
             raise OSError(f"{self.path} is not a file")
-        with BufferedReader(FileIO(self.path), _CHUNK) as stream:
+        with BufferedReader(FileIO(self.path), _CHUNK + len(_MAGIC)) as stream:
             if stream.peek(len(_MAGIC)).startswith(_MAGIC):
                 yield from _cut(self._unpacked(stream))
             while chunk := stream.read(_CHUNK):
