@@ -115,7 +115,13 @@ def test_a_row_is_enough_whatever_the_file_is_called(tmp_path: Path, name: str) 
     """RD-FMT-1."""
     assert set(ROWS) == set(NAMES)
     path = write(
-        tmp_path / "rollout-opencode.db.txt", b"{torn\n", b"\n", b"\xff\n", [1], ROWS[name]
+        tmp_path / "rollout-opencode.db.txt",
+        b"{torn\n",
+        b"\n",
+        b"\xff\n",
+        [1],
+        {"v": 1},
+        ROWS[name],
     )
     assert recognise(path) == name
 

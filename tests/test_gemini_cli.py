@@ -35,6 +35,12 @@ def test_the_lines_of_a_record_are_read(tmp_path: Path) -> None:
     assert (found.session, set(found.unknown), found.reader) == ("s1", set(), "gemini-cli")
 
 
+def test_the_record_of_a_sub_agent_is_called_one(tmp_path: Path) -> None:
+    """todo-03: its empty list says nothing of its parent's, which stands in another record."""
+    found = read(write(tmp_path / "r", {**HEAD, "kind": "subagent"}, GO, DONE))
+    assert codes(found) == ["subagent"]
+
+
 @pytest.mark.parametrize("indent", [1, None])
 def test_the_older_single_object_is_read_too(tmp_path: Path, indent: int | None) -> None:
     """RD-GEM-1."""

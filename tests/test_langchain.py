@@ -104,6 +104,11 @@ def test_every_form_of_a_message_is_read(tmp_path: Path, wrap: Any) -> None:
         assert open_items(given(tmp_path, state)) == expected
 
 
+def test_a_state_that_holds_nothing_is_unknown(tmp_path: Path) -> None:
+    """RD-FMT-3."""
+    assert knows_nothing(given(tmp_path, {}))
+
+
 def test_other_messages_say_nothing(tmp_path: Path) -> None:
     system = {"type": "system", "content": "You are."}
     assert open_items(given(tmp_path, {"messages": [system, GO, SO, system], "todos": []})) == {

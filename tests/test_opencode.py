@@ -282,6 +282,12 @@ def test_where_the_turn_stands(host: Host) -> None:
     assert open_items(read(host.path)) == running
     host.message("s1", "assistant", tool("edit", {}), error={"name": "MessageAbortedError"})
     assert open_items(read(host.path)) == {}
+    for finish in ("tool-calls", "unknown"):
+        host.go()
+        host.message("s1", "assistant", tool("edit", {}), text("So."), finish=finish)
+        assert open_items(read(host.path)) == running
+    host.message("s1", "assistant", text("So."), finish="stop")
+    assert open_items(read(host.path)) == {}
     host.message("s1", "user", {"type": "file", "url": "x"})
     assert open_items(read(host.path)) == {"next_steps": ["(running) (no text)"]}
 

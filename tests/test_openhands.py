@@ -127,6 +127,8 @@ def test_where_the_turn_stands(tmp_path: Path) -> None:
     running = {"next_steps": ["(running) go"]}
     state = {"kind": "ConversationStateUpdateEvent", "key": "stats", "value": {}}
     assert open_items(read(write(tmp_path / "r", GO, state))) == running
+    edited = [action("FileEditorAction"), seen("FileEditorObservation", path="/w/x")]
+    assert open_items(read(write(tmp_path / "r", GO, *edited))) == running
     acp = {"kind": "ACPToolCallEvent", "tool_call_id": "c"}
     assert open_items(read(write(tmp_path / "r", GO, DONE, acp))) == running
     finish = [action("FinishAction", message="All done?"), seen("FinishObservation")]

@@ -100,6 +100,8 @@ class _Log(Turns):
         """The head of a record, a change of it, or a whole older record."""
         if isinstance(header.get("sessionId"), str):
             self.session = header["sessionId"]
+        if header.get("kind") == "subagent":
+            self.notes["subagent"] = "the record of a sub-agent, which speaks for itself alone"
         # A later list is what is left after the host cut its history down to a summary: it takes
         # nothing back, and what is new in it nobody said. (SPEC RD-GEM-4)
         if not self._messages:

@@ -57,7 +57,8 @@ class _Log(Turns):
         # A snapshot names the nodes that would run next, and what it waits for.
         if row.get("next"):
             self.worked()
-        self.asked(_question(one) for one in objects(row.get("interrupts")))
+        for interrupt in objects(row.get("interrupts")):
+            self.asked((item(text_of(interrupt.get("value"))),))
 
     def _message(self, message: Mapping[str, Any]) -> None:
         """A message as LangChain writes it: plain, with its members in `data`, or in `kwargs`."""
@@ -73,7 +74,3 @@ class _Log(Turns):
             self.spoke(text_of(inner.get("content")))
             if inner.get("tool_calls"):
                 self.worked()
-
-
-def _question(interrupt: Mapping[str, Any]) -> str:
-    return item(text_of(interrupt.get("value")))

@@ -22,6 +22,7 @@ READER = "opencode"
 _TODO_TOOL = "todowrite"
 _QUESTION_TOOL = "question"
 _SHELL = "bash"
+_GOES_ON = ("tool-calls", "unknown")
 
 
 def read(path: Path, *, named: bool = False) -> Reading:
@@ -106,9 +107,10 @@ class _Log(Turns):
             self.worked()
 
     def _end(self, message: Mapping[str, Any]) -> None:
+        """Where the message leaves the turn: the host goes on after one that ended in calls."""
         if mapping(message.get("error")).get("name") == "MessageAbortedError":
             self.over()
-        elif "completed" not in mapping(message.get("time")):
+        elif "completed" not in mapping(message.get("time")) or message.get("finish") in _GOES_ON:
             self.worked()
 
     def _call(self, name: str, state: Mapping[str, Any]) -> None:
