@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutmut trace annex lock proofs artefact conformance-node bench host-dsh clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -37,6 +37,10 @@ mutants: .venv/.dev
 
 mutmut: .venv/.mutmut
 	$(BIN)/python -m mutants.automatic
+
+# Goes looking: at random, twenty times as long, and with a solver over the rule table.
+nightly: .venv/.nightly
+	VERDICT_CORE_PROFILE=nightly $(BIN)/python -m pytest properties -q -n 2
 
 trace: .venv/.dev
 	$(BIN)/python -m mutants.trace
@@ -74,8 +78,8 @@ host-dsh: .venv/.dev .venv/host-dsh/.installed
 	$(PIP) --constraint constraints.txt --editable '.[dev]'
 	@touch $@ .venv/.core
 
-.venv/.bench: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --constraint constraints.txt --editable '.[bench]'
+.venv/.bench .venv/.mutmut .venv/.nightly: .venv/.%: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
 .venv/host-dsh/.installed: tests/hosts/dsh/install.sh | .venv/bin/python

@@ -4,6 +4,7 @@ Lines are made without the library, so its own writing is not taken for what is 
 PG-STATE, PG-READ, PG-AUDIT)
 """
 
+import itertools
 import json
 from typing import Any
 
@@ -153,6 +154,15 @@ def test_any_changed_byte_is_told(
     raw[at] ^= 1 << data.draw(st.integers(0, 7))
     audit = given_result(subject.chain(bytes(raw)))
     assert audit["damaged"] or audit["breaks"]
+
+
+def test_every_bit_of_a_last_line_is_covered(subject: Subject) -> None:
+    """PG-READ-2: nothing behind it names its hash, so nothing else tells."""
+    (line,) = written = [sealed_line(CLAIM, [], CLOCK)]
+    assert given_result(subject.chain(joined(written)))["damaged"] == []
+    for at, bit in itertools.product(range(len(line)), range(8)):
+        changed = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
+        assert given_result(subject.chain(joined([changed])))["damaged"], (at, bit)
 
 
 @given(ledgers().filter(lambda written: len(written) > 1), st.data())

@@ -67,6 +67,7 @@ def test_the_reference_agrees_with_itself() -> None:
         ("ReadsQuotes", "read_report", '"document":"> Status: complete"'),
         ("FieldUnknownFirst", "judge", r"\"unknown\": [\"todos\"]"),
     ],
+    ids=["answer", "admit", "read_report", "judge"],
 )
 def test_a_difference_is_shrunk_to_the_smallest(
     ops: Callable[..., None], name: str, op: str, shrunk: str

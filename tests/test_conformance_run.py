@@ -319,6 +319,7 @@ def test_a_known_failure_is_no_failure() -> None:
         ("PG-ADMIT-4", "baseline line 1: PG-ADMIT-4 has no reason"),
         ("\nPG-ADMIT-4: a\nPG-ADMIT-4: b", "baseline line 3: PG-ADMIT-4 stands twice"),
     ],
+    ids=["stale", "stale vector", "unknown", "unknown test", "no reason", "no colon", "twice"],
 )
 def test_a_stale_unknown_or_reasonless_entry_fails(baseline: str, trouble: str) -> None:
     """CF-BASE-2, CF-BASE-1."""
