@@ -237,7 +237,7 @@ class Landing:
 
     def _nothing(self, number: int | None) -> Unreadable:
         path = f"{NAMESPACE}/{self.name}/{'' if number is None else number}"
-        return Unreadable("nothing is landed there", path=path)
+        return Unreadable("nothing is landed there; `land --list` names the runs that landed", path=path)
 
 
 def runs(state_directory: Path, top: Path | None) -> tuple[str, ...]:
