@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench host-dsh clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench host-claude host-codex host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -66,6 +66,17 @@ bench: .venv/.bench
 
 host-dsh: .venv/.dev .venv/host-dsh/.installed
 	DSH_HOST=.venv/host-dsh $(BIN)/python -m pytest -q tests/hosts/dsh/drive_dsh.py
+
+# Real programs, from the npm registry and then against a scripted model on the loopback interface.
+host-claude: .venv/.dev
+	mkdir -p .hosts/claude
+	npm install --prefix .hosts/claude --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@2.1.332
+	$(BIN)/python -m pytest tests/hosts/host_claude.py -q
+
+host-codex: .venv/.dev
+	mkdir -p .hosts/codex
+	npm install --prefix .hosts/codex --no-audit --no-fund --loglevel=error @openai/codex@0.171.0
+	$(BIN)/python -m pytest tests/hosts/host_codex.py -q
 
 .venv/bin/python:
 	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv

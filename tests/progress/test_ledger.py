@@ -265,11 +265,11 @@ def test_a_list_that_just_fits_is_not_cut() -> None:
 
 
 def test_a_claim_that_leaves_its_ruling_no_room_is_refused_before_anything_is_verified() -> None:
-    """PG-ENTRY-4."""
+    """PG-ENTRY-4, PG-CLI-5: and leaves no file behind."""
     disk = StrictDisk()
     with pytest.raises(BadValue, match="fit into its line"):
         Ledger(RUN, disk).append(claim_body("x" * CLAIM_BYTES))
-    assert disk.strict_image() == {LEDGER: b""}
+    assert disk.strict_image() == {}
 
 
 def test_the_ruling_on_the_longest_claim_with_all_at_its_cap_fits() -> None:

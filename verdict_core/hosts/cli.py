@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from verdict_core import wire
 from verdict_core.context import DEFAULT_MAX_CHARS, DEFAULT_WAIT_MIN, Service, Verdict
 from verdict_core.errors import BadConfig, Unreadable, Usage, VerdictCoreError
-from verdict_core.hosts import land_options, mcp_options, progress_options
+from verdict_core.hosts import hook_options, land_options, mcp_options, progress_options
 
 EXIT_CRASH = 70
 EXIT_INTERRUPTED = 130
@@ -112,6 +112,8 @@ def _parser() -> argparse.ArgumentParser:
     progress_options.add(
         progress.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser), _command
     )
+    hook = commands.add_parser("hook", help="serve a harness's hooks; install them, take them out")
+    hook_options.add(hook.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser))
     land_options.add(commands, _command)
     _conformance_options(commands)
 
