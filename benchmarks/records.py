@@ -32,7 +32,8 @@ DATA = Path(__file__).parent.parent / "tests" / "data"
 LENGTHS = {
     "output": 5000, "aggregated_output": 4000, "stdout": 3000, "content": 3000, "input": 2500,
     "thinking": 1200, "signature": 900, "encrypted_content": 1500, "text": 500, "message": 500,
-    "formatted_output": 4000, "originalFile": 9000, "file_text": 2500, "new_string": 600, "old_string": 400,
+    "formatted_output": 4000, "originalFile": 9000, "file_text": 2500, "new_string": 600,
+    "old_string": 400,
 }  # fmt: skip
 _OTHER = 80
 # What the skeletons leave out of rows, put back as the programs write it (a token is prose).
