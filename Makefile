@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench host-claude host-codex host-dsh clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -77,6 +77,10 @@ host-codex: .venv/.dev
 	mkdir -p .hosts/codex
 	npm install --prefix .hosts/codex --no-audit --no-fund --loglevel=error @openai/codex@0.171.0
 	$(BIN)/python -m pytest tests/hosts/host_codex.py -q
+
+# Opt-in: downloads the frameworks, each into an environment of its own.
+frameworks: .venv/.core
+	.ci/frameworks $(BIN)/python
 
 .venv/bin/python:
 	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv
