@@ -19,6 +19,7 @@ from mutants.trace import (
     locked,
     named_by_code,
     named_by_tests,
+    stale,
     table,
 )
 
@@ -38,6 +39,7 @@ FAULT = Fault(
     id="a", clause="CV-ONE-1", target="t", fragment="f", replacement="r", killed_by="p/t.py::test_a"
 )
 WHOLE = Sources(
+    spec=SPEC,
     version="1.0.0",
     clauses=clauses_of(SPEC),
     tests={"p/t.py::test_a": frozenset({"CV-ONE-1", "CV-ONE-2"})},
@@ -63,6 +65,8 @@ def test_a_whole_trace_has_no_gap() -> None:
 Change = Callable[[Sources], Sources]
 BROKEN: list[tuple[Change, str]] = [
     (lambda s: evolve(s, clauses={}), "the specification has no clause"),
+    (lambda s: evolve(s, spec=f"{SPEC}\nIt MUST be."), "no clause says: It MUST be."),
+    (lambda s: evolve(s, spec=f"{SPEC}\n- **CV-X** It MUST be."), "no clause says: - **CV-X**"),
     (lambda s: evolve(s, tests={"p/t.py::test_a": frozenset({"CV-ONE-1"})}), "CV-ONE-2 has no pro"),
     (lambda s: evolve(s, faults=s.faults[:1]), "CV-ONE-2 has no mutant"),
     (lambda s: evolve(s, faults=()), "CV-ONE-1 has no mutant"),
@@ -75,7 +79,8 @@ BROKEN: list[tuple[Change, str]] = [
         lambda s: evolve(s, tests={**s.tests, "q": frozenset()}, faults=(*s.faults, named(q="q"))),
         "which q does not name",
     ),
-    (lambda s: evolve(s, reasons={"CV-ONE-1": {"mutant": "none"}}), "and a reason for having none"),
+    (lambda s: evolve(s, reasons={"CV-ONE-1": {"mutant": "x"}}), "CV-ONE-1 needs no reason"),
+    (lambda s: evolve(s, reasons={"CV-TWO-1": {"property": "x"}}), "CV-TWO-1 needs no reason"),
     (lambda s: evolve(s, reasons={"CV-NO-1": {"mutant": "none"}}), "reasons.toml names CV-NO-1"),
     (lambda s: evolve(s, reasons={"CV-TWO-1": {"proof": "none"}}), "has a reason for proof"),
 ]
@@ -155,6 +160,15 @@ def test_the_annex_is_replaced_and_made_once() -> None:
     assert first.endswith(f"{BEGIN}\none\n{END}\n")
     assert annexed(first, "two") == first.replace("one\n<", "two\n<")
     assert annexed(first, "one") == first
+
+
+def test_an_annex_of_other_tests_or_faults_is_stale() -> None:
+    assert stale(WHOLE) == ["the annex of SPEC.md is not what the trace gives: run `make annex`"]
+    whole = evolve(WHOLE, spec=annexed(SPEC, table(WHOLE)))
+    assert (stale(whole), gaps(whole)) == ([], [])
+    assert stale(evolve(whole, tests={**whole.tests, "p/t.py::b": frozenset({"CV-ONE-1"})}))
+    assert stale(evolve(whole, faults=whole.faults[:1]))
+    assert stale(evolve(whole, spec=whole.spec.replace("| a |", "| |")))
 
 
 def test_faults_of_one_table_are_counted() -> None:
