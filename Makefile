@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact bench clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -58,8 +58,14 @@ proofs: .venv/.dev
 artefact: .venv/.dev
 	$(BIN)/python -m artefact
 
+conformance-node: .venv/.dev
+	$(BIN)/python examples/node/check.py
+
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
+
+host-dsh: .venv/.dev .venv/host-dsh/.installed
+	DSH_HOST=.venv/host-dsh $(BIN)/python -m pytest -q tests/hosts/dsh/drive_dsh.py
 
 .venv/bin/python:
 	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv
@@ -74,6 +80,10 @@ bench: .venv/.bench
 
 .venv/.bench .venv/.mutmut .venv/.nightly: .venv/.%: pyproject.toml constraints.txt | .venv/bin/python
 	$(PIP) --constraint constraints.txt --editable '.[$*]'
+	@touch $@
+
+.venv/host-dsh/.installed: tests/hosts/dsh/install.sh | .venv/bin/python
+	tests/hosts/dsh/install.sh .venv/host-dsh
 	@touch $@
 
 clean:

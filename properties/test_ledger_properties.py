@@ -8,6 +8,7 @@ import itertools
 import json
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -213,6 +214,18 @@ def test_no_bytes_make_reading_or_auditing_crash(subject: Subject, raw: bytes) -
     assert (audit["lines"], audit["entries"], len(audit["damaged"])) == (count, 0, count)
     assert audit["torn"] is (raw != b"" and not raw.endswith(b"\n"))
     assert given_result(subject.fold(raw)) == slow([])
+
+
+@pytest.mark.parametrize(("more", "entries"), [(0, 1), (1, 0)])
+def test_a_line_of_more_than_a_mebibyte_is_no_entry(
+    subject: Subject, more: int, entries: int
+) -> None:
+    """PG-ENTRY-4: though its form and its hash hold; one of just a mebibyte is."""
+    length = len(sealed_line(claim_entry("x", "src"), [], CLOCK)) - 1
+    line = sealed_line(claim_entry("x" * (2**20 - length + more), "src"), [], CLOCK)
+    audit = given_result(subject.chain(joined([line])))
+    assert (audit["entries"], len(line)) == (entries, 2**20 + more)
+    assert [one["why"] for one in audit["damaged"]] == ["oversize"] * more
 
 
 @given(st.lists(damages(), max_size=5))

@@ -175,7 +175,7 @@ def test_a_number_too_long_to_convert_is_damage() -> None:
 
 def test_skipped_lines_are_counted() -> None:
     lines = Lines()
-    lines.skip(b'{"long":1}\n')
+    lines.skip(1, len(b'{"long":1}\n'))
     assert lines.read(b"oops\n") == []
     assert lines.damaged == [Damage(line=2, offset=11)]
     assert (lines.count, lines.offset) == (2, 16)

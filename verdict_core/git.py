@@ -77,17 +77,23 @@ class GitFailed(VerdictCoreError):
 
 
 def run(
-    top: Path, *args: str, input: bytes | None = None, env: Mapping[str, str] | None = None
+    top: Path,
+    *args: str,
+    input: bytes | None = None,
+    env: Mapping[str, str] | None = None,
+    limit: float | None = None,
 ) -> bytes:
     """Standard output of `git args` in `top`. Standard input is `input` or closed; `env` is added
-    last. Raises `GitFailed` when git is missing, ends badly, takes more than `TIME_LIMIT_S`, or
-    says in passing that the system kept something from it. (SPEC GT-RUN-1 to 6)"""
+    last. Raises `GitFailed` when git is missing, ends badly, takes more than `limit` seconds (at
+    most and by default `TIME_LIMIT_S`), or says in passing that the system kept something from it.
+    (SPEC GT-RUN-1 to 6)"""
     command = ["git", "-C", os.fspath(top), *_OPTIONS, *args]
     variables = _environment() | dict(env or {})
+    seconds = TIME_LIMIT_S if limit is None else min(limit, TIME_LIMIT_S)
     try:
-        status, output, complaints = _ended(command, variables, input)
+        status, output, complaints = _ended(command, variables, input, seconds)
     except TimeoutExpired:
-        message = f"git did not end within {TIME_LIMIT_S:g} s"
+        message = f"git did not end within {seconds:g} s"
         raise GitFailed(message, path=str(top), code="git_timeout") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in a path
         missing = isinstance(error, FileNotFoundError)
@@ -160,7 +166,7 @@ def _environment() -> dict[str, str]:
 
 
 def _ended(
-    command: list[str], variables: dict[str, str], input: bytes | None
+    command: list[str], variables: dict[str, str], input: bytes | None, seconds: float
 ) -> tuple[int, bytes, bytes]:
     with Popen(
         command,
@@ -171,7 +177,7 @@ def _ended(
         start_new_session=True,
     ) as process:
         try:
-            output, complaints = process.communicate(input, TIME_LIMIT_S)
+            output, complaints = process.communicate(input, seconds)
         except BaseException:
             # Not process.kill: a filter, or the git of a submodule, would live on.
             with contextlib.suppress(OSError):

@@ -26,8 +26,8 @@ const print = closed({ count: size, digest });
 const values = (shape) => closed({ status: shape, integrity: shape, contract: shape });
 
 const common = { format: oneOf('verdict-core/ledger/1'), kind: oneOf('claim', 'ruling'),
-  number: place, time: match(
-    /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?Z$/),
+  number: place, time: test((v) => fault('PG-ENTRY-3') || (typeof v === 'string' &&
+    /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?Z$/.test(v))),
   run: filled, claim: filled, claim_digest: digest, scope: filled, fingerprinted: filled,
   ignored: list(filled), verifier: list(text), before: orNull(print), prev: hex, hash: hex };
 const claimShape = closed({ ...common });
@@ -135,7 +135,7 @@ export function fold(lines) {
     const number = Number(entry.get(ruling ? 'claim_number' : 'number'));
     const key = JSON.stringify([entry.get('claim'), entry.get('scope')]);
     if (!ruling) {
-      rounds.set(number, { number, key, entry, ruling: null });
+      if (!rounds.get(number)?.ruling) rounds.set(number, { number, key, entry, ruling: null });
       continue;
     }
     const round = rounds.get(number) ?? { number, key, entry };
@@ -150,13 +150,14 @@ export function fold(lines) {
   }
   const is = (r, outcome) => r.ruling && r.ruling.get('outcome') === outcome;
   const all = [...rounds.values()];
+  const waiting = all.filter((r) => !r.ruling).sort((a, b) => a.number - b.number);
   const numbers = (good) => all.filter(good).map((r) => r.number);
   const standing = fault('PG-STATE-4') ? all.filter((r) => r.ruling).map((r) => r.ruling)
-    : [...stands.values()];
+    : [...stands.values()].sort((a, b) => Number(a.get('number') - b.get('number')));
   const last = lines.findLast((l) => l.entry)?.entry;
   const pick = (e, ...keys) => Object.fromEntries(keys.map((k) => [k, e.get(k)]));
   return { number: last ? last.get('number') : 0, hash: last ? last.get('hash') : ZEROS,
-    pending: all.filter((r) => !r.ruling).map((r) => ({ round: r.number,
+    pending: waiting.map((r) => ({ round: r.number,
       ...pick(r.entry, 'time', 'claim', 'scope') })),
     verified_rounds: numbers((r) => is(r, 'progress')),
     rejected_rounds: numbers((r) => is(r, 'evidence') || (!r.ruling && fault('PG-STATE-2'))),

@@ -2,7 +2,7 @@
 import * as verdict from './verdict.mjs';
 import { readReport, admit } from './progress.mjs';
 import { readLedger, breaksOf, fold } from './ledger.mjs';
-import { fault, switchOn } from './faults.mjs';
+import { FAULTS, fault, switchOn } from './faults.mjs';
 
 const { Refusal, parse, parseText } = verdict;
 
@@ -117,9 +117,13 @@ function reply(line) {
   }
 }
 
+if (process.argv.includes('--faults')) {
+  process.stdout.write(`${JSON.stringify(FAULTS)}\n`);
+  process.exit();
+}
 const at = process.argv.indexOf('--fault');
 if (at > 0) switchOn(process.argv[at + 1]);
-if (fault('CF-PROTO-10')) process.stdout.write('ready\n');
+process.stdin.on('end', () => fault('CF-PROTO-10') && process.stdout.write('bye\n'));
 
 // Only LF ends a line: readline would also split at U+2028, which JSON allows in a string.
 let held = [];

@@ -125,7 +125,7 @@ const isMarked = (line) => MARK.exec(line)[0].trim() !== '';
 
 // One item, or none: a line without its first list mark.
 function itemOf(line) {
-  const value = line.replace(MARK, '').replace(/^[ \t]+|[ \t]+$/g, '');
+  const value = line.replace(fault('PG-REPORT-16') ? '' : MARK, '').replace(/^[ \t]+|[ \t]+$/g, '');
   return ['', 'none', 'n/a', '-'].includes(lower(bare(value))) ? [] : [value];
 }
 

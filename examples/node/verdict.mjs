@@ -413,14 +413,16 @@ export const makeRequest = (text) => ({ question: QUESTION,
   options: fault('CV-RULE-1') ? [...VERDICTS].reverse() : VERDICTS,
   scale: { min: 0, max: fault('CV-ASK-1') ? 100 : 1 }, state: text });
 
-const requestShape = closed({ question: filled, options: listOf(str),
-  scale: closed({ min: int, max: int }), state: filled });
+const bounds = closed({ min: int, max: int });
+function scaleShape(v, path) {
+  bounds(v, path);
+  if (canonical(v) !== '{"max":1,"min":0}') refuse('bad_value', path, 'the scale is 0 to 1');
+}
+const requestShape = closed({ question: filled, options: listOf(str), scale: scaleShape,
+  state: filled });
 export function checkRequest(value) {
   checkNames(value);
   requestShape(value, '$');
-  if (canonical(value.get('scale')) !== '{"max":1,"min":0}') {
-    refuse('bad_value', '$.scale', 'the scale is 0 to 1');
-  }
   checkOptions(value.get('options'));
   return value;
 }

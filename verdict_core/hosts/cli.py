@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from verdict_core import wire
 from verdict_core.context import DEFAULT_MAX_CHARS, DEFAULT_WAIT_MIN, Service, Verdict
 from verdict_core.errors import BadConfig, Unreadable, Usage, VerdictCoreError
-from verdict_core.hosts import progress_options
+from verdict_core.hosts import land_options, mcp_options, progress_options
 
 EXIT_CRASH = 70
 EXIT_INTERRUPTED = 130
@@ -55,10 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refuse(error: VerdictCoreError, *, as_json: bool) -> int:
     if as_json:
-        refused = {"code": error.code, "path": error.path, "message": error.message}
-        emit_json({"refused": {name: _sendable(text) for name, text in refused.items()}})
+        emit_json({"refused": refusal(error)})
     print(f"verdict-core: {error}", file=sys.stderr)
     return error.exit_status
+
+
+def refusal(error: VerdictCoreError) -> dict[str, str]:
+    """The object that says what was refused, where and why. (SPEC CV-CLI-5)"""
+    refused = {"code": error.code, "path": error.path, "message": error.message}
+    return {name: _sendable(text) for name, text in refused.items()}
 
 
 def _sendable(text: str) -> str:
@@ -73,9 +78,11 @@ def _parser() -> argparse.ArgumentParser:
 
     check = _command(commands, "check", _check, "read this repository and session, judge, say why")
     check.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
-    check.add_argument("--record", metavar="FILE", help="a Claude Code session record")
+    check.add_argument("--record", metavar="FILE", help="a session record of any harness")
+    check.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
     check.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
     check.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
+    land_options.state_directory(check)
     _thresholds(check, wait_min=True, max_chars=True)
     _asks(check)
 
@@ -105,7 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     progress_options.add(
         progress.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser), _command
     )
+    land_options.add(commands, _command)
     _conformance_options(commands)
+
+    mcp = mcp_options.add(commands)
+    _thresholds(mcp, wait_min=True, max_chars=True)
+    _asks(mcp)
     return parser
 
 
@@ -179,8 +191,10 @@ def _check(options: argparse.Namespace) -> int:
     return check.run(
         repo=options.repo,
         record=options.record,
+        record_format=options.format,
         summary=options.summary,
         progress=options.progress,
+        state_dir=options.state_dir,
         wait_min=number(options.wait_min, "--wait-min"),
         max_chars=number(options.max_chars, "--max-chars"),
         service=None if options.service is None else service_of(options.service),

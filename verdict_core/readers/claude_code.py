@@ -24,11 +24,11 @@ from verdict_core.readers.claude_talk import Talk, blocked_rows, read_talk
 from verdict_core.readers.claude_todos import Todos, fold_todos
 from verdict_core.readers.jsonlines import Lines
 from verdict_core.readers.reading import Note, Reading
+from verdict_core.readers.session import FIELDS, line_notes, nothing
 
 __all__ = ["FIELDS", "READER", "find_newest", "read"]
 
 READER = "claude-code"
-FIELDS = ("todos", "questions", "decisions", "next_steps")
 _CHUNK = 1 << 16
 # Up to this length a line is parsed as fast as it is skimmed, and damage in it is seen.
 _SHORT = 2048
@@ -36,8 +36,6 @@ _COUNTED = {
     "compactions": "compactions in the record",
     "synthetic_answer": "answers that the host gave instead of the assistant",
 }
-# How many places a note names.
-_NAMED = 20
 
 
 def read(path: Path, *, named: bool = False) -> Reading:
@@ -55,10 +53,10 @@ def read(path: Path, *, named: bool = False) -> Reading:
     except (OSError, ValueError) as error:
         if named:
             raise Unreadable(f"no session record: {error}", path=str(path)) from None
-        return _nothing("record_missing", f"the record cannot be read: {error}")
+        return nothing(READER, "record_missing", f"the record cannot be read: {error}")
     if record.listener.rows.leaf < 0:
-        notes = tuple(_line_notes(record.lines))
-        return _nothing("no_rows", "the record holds no row of a conversation", *notes)
+        text = "the record holds no row of a conversation"
+        return nothing(READER, "no_rows", text, record.lines)
     return _said(record)
 
 
@@ -77,7 +75,7 @@ def _heard(stream: Iterable[bytes]) -> _Record:
     skimmer = Skimmer(listener)
     for line in stream:
         if len(line) > _SHORT and skimmer.skim(line):
-            lines.skip(line)
+            lines.skip(1, len(line))
             continue
         damaged = len(lines.damaged)
         for row in lines.read(line):
@@ -86,15 +84,6 @@ def _heard(stream: Iterable[bytes]) -> _Record:
             record.lost.append(len(listener.rows))
     skimmer.finish()
     return record
-
-
-def _nothing(code: str, text: str, *more: Note) -> Reading:
-    return Reading(
-        READER,
-        items=dict.fromkeys(FIELDS, ()),
-        unknown=frozenset(FIELDS),
-        notes=(Note(READER, code, text), *more),
-    )
 
 
 def _said(record: _Record) -> Reading:
@@ -142,18 +131,6 @@ def _unknown(record: _Record, branch: Branch, todos: Todos, talk: Talk) -> froze
     return frozenset(unknown)
 
 
-def _line_notes(lines: Lines) -> Iterator[Note]:
-    if lines.damaged:
-        places = ", ".join(f"{d.line} (byte {d.offset})" for d in lines.damaged[:_NAMED])
-        yield Note(READER, "damaged_lines", f"damaged lines: {len(lines.damaged)}; at {places}")
-    if lines.joined:
-        text = f"lines with several rows, all read: {_list(lines.joined)}"
-        yield Note(READER, "joined_lines", text)
-    if lines.mended:
-        text = f"lone surrogates replaced in lines: {_list(lines.mended)}"
-        yield Note(READER, "mended_text", text)
-
-
 def _branch_notes(listener: Listener, branch: Branch) -> Iterator[tuple[str, str]]:
     if branch.sliced:
         yield "starts_mid_session", "the first row's parent is missing: the record is a slice"
@@ -170,7 +147,7 @@ def _branch_notes(listener: Listener, branch: Branch) -> Iterator[tuple[str, str
 
 
 def _notes(record: _Record, branch: Branch, todos: Todos, talk: Talk) -> Iterator[Note]:
-    yield from _line_notes(record.lines)
+    yield from line_notes(READER, record.lines)
     notes = list(_branch_notes(record.listener, branch))
     for doubt in todos.doubts:
         code, _, name = doubt.partition(":")
@@ -179,7 +156,3 @@ def _notes(record: _Record, branch: Branch, todos: Todos, talk: Talk) -> Iterato
     if record.listener.timestamp is not None:
         notes.append(("last_timestamp", record.listener.timestamp))
     yield from (Note(READER, code, text) for code, text in notes)
-
-
-def _list(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:_NAMED]))

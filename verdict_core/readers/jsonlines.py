@@ -57,15 +57,15 @@ class Lines:
         for line in lines:
             yield from self.read(line)
 
-    def skip(self, line: bytes) -> None:
-        """Counts a line that the caller has no need to read."""
-        self.count += 1
-        self.offset += len(line)
+    def skip(self, count: int, size: int) -> None:
+        """Counts so many lines, of so many bytes in all, that the caller has no need to read."""
+        self.count += count
+        self.offset += size
 
     def read(self, line: bytes) -> list[Object]:
         """The objects of the next line. (SPEC RD-LINE-2)"""
         start = self.offset
-        self.skip(line)
+        self.skip(1, len(line))
         try:
             # Not strict: a record is evidence, and NaN or a repeated key in it loses no row.
             value = jiter.from_json(line)
