@@ -26,6 +26,7 @@ LOCK = ROOT / "mutants" / "clauses.lock"
 NEEDS = ("property", "mutant")
 
 _ID = re.compile(r"\b[A-Z]{2}-[A-Z]+-\d+\b")
+_IN_NAME = re.compile(r"^test_([a-z]{2})_([a-z]+)_(\d+)_")
 _CLAUSE = re.compile(
     r"^- \*\*([A-Z]{2}-[A-Z]+-\d+)\*\* (.*?)(?=^- |^#|^\||^```|^<!--|^$)", re.M | re.S
 )
@@ -62,12 +63,14 @@ def musts_outside(spec: str) -> list[str]:
 
 
 def named_by_tests(folders: Sequence[Path], root: Path = ROOT) -> dict[str, frozenset[str]]:
-    """The clauses that the docstring of each test names, by `file::test`."""
+    """The clauses that each test names, in its docstring or as `test_rd_git_1_...`, by
+    `file::test`."""
     found = {}
     for file in _files(folders):
         for name, node in _tests(ast.parse(file.read_text(encoding="utf-8"))):
-            doc = ast.get_docstring(node) or ""
-            found[f"{file.relative_to(root)}::{name}"] = frozenset(_ID.findall(doc))
+            ids = _ID.findall(ast.get_docstring(node) or "")
+            ids += ["-".join(parts).upper() for parts in _IN_NAME.findall(node.name)]
+            found[f"{file.relative_to(root)}::{name}"] = frozenset(ids)
     return found
 
 

@@ -146,11 +146,15 @@ def test_the_docstrings_of_tests_are_read(tmp_path: Path) -> None:
         'def helper():\n    """CV-ONE-9."""\n'
         'class TestB:\n    def test_c(self):\n        """Truly (CV-TWO-1)."""\n'
         "def test_d(): pass\n"
+        'def test_cv_one_11_is_so():\n    """CV-ONE-2."""\n'
+        "def test_svc_01_is_a_case(): pass\n"
     )
     assert named_by_tests([tmp_path], tmp_path) == {
         "test_x.py::test_a": {"CV-ONE-1", "CV-ONE-2"},
         "test_x.py::TestB::test_c": {"CV-TWO-1"},
         "test_x.py::test_d": frozenset(),
+        "test_x.py::test_cv_one_11_is_so": {"CV-ONE-11", "CV-ONE-2"},
+        "test_x.py::test_svc_01_is_a_case": frozenset(),
     }
     assert named_by_code([tmp_path], tmp_path)["test_x.py"] >= {"CV-ONE-3", "CV-ONE-9"}
 
