@@ -63,6 +63,7 @@ def test_rd_cx_2_a_record_that_begins_in_mid_session_is_unknown_until_it_is_sure
 
 
 def test_rd_cx_3_todos_are_the_last_plan_whose_call_did_not_fail(tmp_path: Path) -> None:
+    """RD-FLOW-1."""
     record = (
         Rollout().said("Build").plan(("a", "pending")).plan(("b", "pending"), ("c", "completed"))
     )

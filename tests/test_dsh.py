@@ -120,7 +120,7 @@ def test_the_records_are_there_and_each_has_its_provenance() -> None:
 def test_a_real_record_reads_as_it_ended_and_stays_as_it_is(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """rd-dsh-8: and it is read alike whatever is skipped, and from frames."""
+    """RD-DSH-8: and it is read alike whatever is skipped, and from frames."""
     data, status = path.read_bytes(), path.stat()
     usual = read(path, named=True)
     left = LEFT_OPEN.get(path.stem, {})

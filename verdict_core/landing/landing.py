@@ -237,7 +237,8 @@ class Landing:
 
     def _nothing(self, number: int | None) -> Unreadable:
         path = f"{NAMESPACE}/{self.name}/{'' if number is None else number}"
-        return Unreadable("nothing is landed there; `land --list` names the runs that landed", path=path)
+        text = "nothing is landed there; `land --list` names the runs that landed"
+        return Unreadable(text, path=path)
 
 
 def runs(state_directory: Path, top: Path | None) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Turns:
         """The assistant spoke, which ends its turn unless work follows; no words are work."""
         if text.strip():
             asks = text if words.asks(text) else None
-            self.events.append(flow.Answer(self.at, asks, final=True))
+            self.events.append(flow.Answer(asks, final=True))
         else:
             self.worked()
 
