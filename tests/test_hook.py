@@ -409,7 +409,7 @@ def test_where_a_stop_cannot_be_remembered_it_passes_with_a_message(
     answer = world.fire(harness, MANUAL)
     assert not answer.is_stop
     assert answer.status == 0
-    assert "cannot be remembered" in answer.text
+    assert "\nIt was not stopped: that cannot be remembered" in answer.text
     assert "not in the journal" in answer.text
     refused = world.fire(harness, MANUAL, "--deadline", "x")
     assert not refused.is_stop

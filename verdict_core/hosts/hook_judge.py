@@ -83,19 +83,20 @@ def decide(firing: Firing, setting: Setting, until: float, tell: Tell) -> Decisi
              "digest": judged.digest}  # fmt: skip
     if judged.verdict is Verdict.SAFE_TO_COMPACT:
         return Decision(Act.PASSED, "safe", hook_words.safe(), facts)
-    forgets = ""
+    forgotten = ""
     if firing.kind is Kind.MANUAL:
         try:
-            if hook_memory.must_stop(directory_of(firing, setting), judged.digest):
-                by_hand = _land_by_hand(firing, setting)
-                text = hook_words.stopped(left, judged.verdict, judged.reasons, by_hand)
-                return Decision(Act.STOPPED, "unsafe", text, facts)
+            is_due = hook_memory.must_stop(directory_of(firing, setting), judged.digest)
         except OSError as error:
-            forgets = f"\nIt was not stopped first, since that cannot be remembered: {error}"
+            is_due, forgotten = False, f"It was not stopped: that cannot be remembered: {error}"
+        if is_due:
+            by_hand = _land_by_hand(firing, setting)
+            text = hook_words.stopped(left, judged.verdict, judged.reasons, by_hand)
+            return Decision(Act.STOPPED, "unsafe", text, facts)
     tell({"draft": summary.payload()})
     # The whole summary, so that the newest ref and handoff are whole in themselves.
     text, landed = land(summary, top, firing, setting, _part(until, _OF_LANDING))
-    text = f"verdict-core: {judged.verdict}: {text}{visible(forgets)}"
+    text = f"verdict-core: {judged.verdict}: {text}\n{visible(forgotten)}".rstrip()
     decision = Decision(Act.PASSED, "landed", text, {**facts, **landed})
     tell(decision.payload())
     _let_the_rest_pass(summary, top, firing, setting)
