@@ -80,20 +80,38 @@ def make(harness: str, path: Path, size: int = SIZE) -> None:
     for row in rows:
         payload = row.get("payload", {})
         payload.update(LEFT_OUT.get(str(payload.get("type")), {}))
+    small = _small_calls(rows)
     last, written, again = None, 0, 0
     with open(path, "wb") as out:
         while written < size:
             for row in rows:
                 if again and row.get("type") == "session_meta":
                     continue
-                line = _renamed(json.dumps(_told(row, "", prose, chance), ensure_ascii=False,
-                                           separators=(",", ":")), again)  # fmt: skip
+                short = any(call in str(row.get("message")) for call in small)
+                told = _told(row, "", prose[:_OTHER] if short else prose, chance)
+                text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+                line = _renamed(text, again)
                 if last and line.startswith('{"parentUuid":null'):
                     line = f'{{"parentUuid":"{last}"' + line[len('{"parentUuid":null') :]
                 found = re.search(r'"uuid":"([^"]{36})"', line)
                 last = found[1] if found else last
                 written += out.write(line.encode() + b"\n")
             again += 1
+
+
+def _small_calls(rows: list[dict[str, Any]]) -> set[str]:
+    """The calls of tools whose results are a line: those that keep todos."""
+    blocks = (
+        block
+        for row in rows
+        if row.get("type") == "assistant" and isinstance(row["message"].get("content"), list)
+        for block in row["message"]["content"]
+    )
+    return {
+        str(block["id"])
+        for block in blocks
+        if str(block.get("name")).startswith(("Task", "Todo")) and block["name"] != "Task"
+    }
 
 
 def _told(value: Any, name: str, prose: str, chance: random.Random) -> Any:

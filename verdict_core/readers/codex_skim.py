@@ -91,15 +91,15 @@ def _shape(space: str) -> _Shape:
     return _Shape(
         row=spaced('{"timestamp"='),
         stamp=len(spaced('{"timestamp"="2026-11-30T18:15:55.980Z";')),
-        payload=spaced('"payload"={'),
-        kind=spaced('"payload"={"type"="'),
+        payload=spaced('";"payload"={"'),
+        kind=spaced('";"payload"={"type"="'),
         type=spaced('"type"="'),
         kinds={
             spaced(f'"type"="{row}";"payload"={{"type"="{kind}'): skip
             for skip, (row, kinds) in _KINDS.items()
             for kind in kinds.split()
         },
-        apart={spaced(f'"type"="{row}";'): skip for skip, rows in _APART.items() for row in rows},
+        apart={spaced(f'"type"="{row}'): skip for skip, rows in _APART.items() for row in rows},
         call=re.compile(spaced(r'";(?:"id"="[^"\\]*";)?"call_id"="([^"\\]+)"')),
         answer=re.compile(
             spaced(
