@@ -38,10 +38,13 @@ CONTEXT_TOOLS = {"build", "judge", "verify"}
 CORE = {"attr", "attrs", "jiter", "orjson", "verdict_core"}
 ROOMS = {"context", "errors", "forbidden", "wire"}
 
+# What stands on a framework that is not installed here is read, not imported.
+ADAPTERS = {"verdict_core.hosts.langchain", "verdict_core.hosts.openhands"}
+
 
 def modules() -> Iterator[Any]:
     for found in pkgutil.walk_packages([str(PACKAGE)], "verdict_core."):
-        if not found.name.endswith("__main__"):
+        if not found.name.endswith("__main__") and found.name not in ADAPTERS:
             yield importlib.import_module(found.name)
 
 
@@ -80,6 +83,31 @@ def test_no_public_parameter_bears_a_forbidden_name() -> None:
     names = [name for module in modules() for name in public_names(module)]
     assert {"wait_min", "max_chars", "refuse_forbidden", "todos", "from_payload"} <= set(names)
     assert forbidden(names) == []
+
+
+def written_names(source: str) -> set[str]:
+    """Every name that is defined in a source: functions, classes, parameters, fields."""
+    nodes = list(ast.walk(ast.parse(source)))
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = {node.name for node in nodes if isinstance(node, defined)}
+    names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return names | {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+@pytest.mark.parametrize("name", sorted(ADAPTERS))
+def test_no_adapter_of_a_framework_bears_a_forbidden_name(name: str) -> None:
+    """CV-KEY-6."""
+    file = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
+    names = written_names(file.read_text(encoding="utf-8"))
+    assert {"repo", "absent", "readings"} <= names
+    assert forbidden(names) == []
+
+
+def test_a_planted_name_of_an_adapter_is_found() -> None:
+    source = "class A:\n    salience: int = 0\n    async def rank(self, *, perBlock): ..."
+    assert forbidden(written_names(source)) == ["perBlock", "rank", "salience"]
 
 
 class Planted:
