@@ -7,8 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants trace proofs artefact bench frameworks host-claude \
-	host-codex clean
+.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -36,8 +35,22 @@ wheel-test: .venv/.dev
 mutants: .venv/.dev
 	$(BIN)/python -m mutants
 
+mutmut: .venv/.mutmut
+	$(BIN)/python -m mutants.automatic
+
+# Goes looking: at random, twenty times as long, and with a solver over the rule table.
+nightly: .venv/.nightly
+	VERDICT_CORE_PROFILE=nightly $(BIN)/python -m pytest properties -q -n 2
+
 trace: .venv/.dev
 	$(BIN)/python -m mutants.trace
+
+# What `make trace` compares with: the table in SPEC.md, and the clauses of a version that was raised.
+annex: .venv/.dev
+	$(BIN)/python -m mutants.trace --write
+
+lock: .venv/.dev
+	$(BIN)/python -m mutants.trace --lock
 
 proofs: .venv/.dev
 	$(BIN)/python -m proofs
@@ -45,12 +58,14 @@ proofs: .venv/.dev
 artefact: .venv/.dev
 	$(BIN)/python -m artefact
 
+conformance-node: .venv/.dev
+	$(BIN)/python examples/node/check.py
+
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
 
-# Opt-in: downloads the frameworks, each into an environment of its own.
-frameworks: .venv/.core
-	.ci/frameworks $(BIN)/python
+host-dsh: .venv/.dev .venv/host-dsh/.installed
+	DSH_HOST=.venv/host-dsh $(BIN)/python -m pytest -q tests/hosts/dsh/drive_dsh.py
 
 # Real programs, from the npm registry and then against a scripted model on the loopback interface.
 host-claude: .venv/.dev
@@ -63,6 +78,10 @@ host-codex: .venv/.dev
 	npm install --prefix .hosts/codex --no-audit --no-fund --loglevel=error @openai/codex@0.171.0
 	$(BIN)/python -m pytest tests/hosts/host_codex.py -q
 
+# Opt-in: downloads the frameworks, each into an environment of its own.
+frameworks: .venv/.core
+	.ci/frameworks $(BIN)/python
+
 .venv/bin/python:
 	$(or $(PYTHON),$(error no Python of 3.11 or later with venv was found)) -m venv .venv
 
@@ -74,8 +93,12 @@ host-codex: .venv/.dev
 	$(PIP) --constraint constraints.txt --editable '.[dev]'
 	@touch $@ .venv/.core
 
-.venv/.bench: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --constraint constraints.txt --editable '.[bench]'
+.venv/.bench .venv/.mutmut .venv/.nightly: .venv/.%: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --constraint constraints.txt --editable '.[$*]'
+	@touch $@
+
+.venv/host-dsh/.installed: tests/hosts/dsh/install.sh | .venv/bin/python
+	tests/hosts/dsh/install.sh .venv/host-dsh
 	@touch $@
 
 clean:

@@ -27,14 +27,13 @@ class _WhenImported(MetaPathFinder):
             return None
         sys.meta_path.remove(self)
         spec = find_spec(name)
-        if spec is not None and spec.loader is not None:
-            read = spec.loader.exec_module
+        read = spec.loader.exec_module
 
-            def read_and_register(module):  # type: ignore[no-untyped-def]
-                read(module)
-                _register()
+        def read_and_register(module):  # type: ignore[no-untyped-def]
+            read(module)
+            _register()
 
-            spec.loader.exec_module = read_and_register  # type: ignore[method-assign]
+        spec.loader.exec_module = read_and_register
         return spec
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import core, process
+from benchmarks import core, process, records
 from benchmarks.rows import HEAD, measure
 
 
@@ -11,7 +11,9 @@ def main() -> None:
     print(HEAD)
     for row in core.rows():
         print(measure(row), flush=True)
-    print(process.line())
+    print(process.line(), flush=True)
+    for line in records.lines():
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

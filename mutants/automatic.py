@@ -37,7 +37,15 @@ _KILLED = {1, 3}
 _SURVIVED = {0}
 _TIMED_OUT = {24, 36, 152, 255, -24}
 _LEFT_OUT = 34
-_NONE = "no-such-mutant"
+# How pytest is told to leave out a file, and a test.
+_LEAVES = {False: "ignore", True: "deselect"}
+# mutmut has no command that only makes mutants: it is stopped where it would begin to test.
+_MAKE = """\
+import sys
+from mutmut import __main__ as mutmut
+mutmut.get_mutant_runner = lambda processes: sys.exit(0)
+mutmut._run((), int(sys.argv[1]))
+"""
 
 
 @frozen
@@ -159,8 +167,8 @@ def run(suite: Mapping[str, Any], config: Mapping[str, Any], copy: Path, process
     }
     command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(processes)]
     with (copy / "said").open("wb") as said:
-        # First only to make the mutants, and to learn which test reaches which.
-        subprocess.run([*command, _NONE], cwd=copy, env=environment, stdout=said, stderr=said)
+        make = [sys.executable, "-c", _MAKE, str(processes)]
+        subprocess.run(make, cwd=copy, env=environment, stdout=said, stderr=said, check=True)
         _leave_out(copy, config["at_import"])
         done = subprocess.run(command, cwd=copy, env=environment, stdout=said, stderr=said)
     sweep(copy / "plugins")
@@ -193,7 +201,7 @@ def _write_config(suite: Mapping[str, Any], file: Path) -> None:
         "pytest_add_cli_args": ["-p", "limits", "-p", "no:cacheprovider", "-q"],
         "pytest_add_cli_args_test_selection": [
             *suite["tests"],
-            *(f"--deselect={test}" for test in suite["leaves_out"]),
+            *(f"--{_LEAVES['::' in test]}={test}" for test in suite["leaves_out"]),
         ],
     }
     rows = [f"{name} = {json.dumps(value)}" for name, value in told.items()]

@@ -260,11 +260,11 @@ def _codes() -> Iterator[Fault]:
         id, row = f"wire_codes.{words}", repr((words, code))
         yield made(id, clause, _WIRE, "_CODES", row, repr(("\0", code)), test)
     for name, error in vars(errors).items():
-        code = vars(error).get("code") if isinstance(error, type) else None
-        if isinstance(code, str) and error is not errors.VerdictCoreError:
+        said = vars(error).get("code") if isinstance(error, type) else None
+        if isinstance(said, str) and error is not errors.VerdictCoreError:
             yield made(
-                f"codes.{name}", "CV-ERR-1", "errors.py", name, f"code = {code!r}",
-                f"code = {code + '_'!r}", _REGISTRY,
+                f"codes.{name}", "CV-ERR-1", "errors.py", name, f"code = {said!r}",
+                f"code = {said + '_'!r}", _REGISTRY,
             )  # fmt: skip
 
 

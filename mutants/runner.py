@@ -2,22 +2,25 @@
 
 In: faults. Out: a verdict on each, and a table. Laws: a fault is killed by the failure of its named
 test alone; what cannot be found, compiled or run is broken, never killed; nothing to run is a
-failure. Before any fault, every named test passes on the package as it is.
+failure. Every named test passes on the package as it is, or it finds nothing.
 """
 
 import compileall
+import gc
 import json
 import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from enum import StrEnum
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from attrs import frozen
@@ -27,7 +30,10 @@ from mutants.faults import ROOT, Fault
 from mutants.fragments import Misfit, mutated
 from mutants.leftovers import sweep
 
+# For each test that a process is given.
 TIME_LIMIT_S = 120.0
+# What an assertion compared is not asked for here, so none is rewritten.
+_OPTIONS = ("-q", "--no-header", "--assert=plain", "-p", "no:cacheprovider")
 # What a mistake in a replacement raises, and what Hypothesis says when it could not do its work.
 _NO_FINDING = (
     "NameError",
@@ -59,48 +65,58 @@ class Verdict:
 
 @frozen
 class _Job:
-    """Tests to be run in a process of their own, on the package with one module exchanged."""
+    """Tests to be run in a process of their own, on the package with a fault, or as it is."""
 
     tests: tuple[str, ...]
-    target: str | None = None
-    source: str = ""
+    fault: Fault | None = None
 
 
 @frozen
 class _Outcome:
+    """How pytest ended, what failed, and what was printed; or why there was nothing to run."""
+
     status: int
     failures: tuple[tuple[str, str, str], ...] = ()
     said: str = ""
     seconds: float = 0.0
+    misfit: str | None = None
 
 
-def run(faults: Sequence[Fault], *, processes: int = 2) -> Iterator[Verdict]:
-    """A verdict on each fault, as they come in."""
-    jobs: list[tuple[Fault, _Job]] = []
-    for fault in faults:
-        try:
-            file = ROOT / fault.target
-            source = file.read_text(encoding="utf-8")
-            text = mutated(source, fault.fragment, fault.replacement, fault.within)
-        except (OSError, Misfit) as error:
-            yield Verdict(fault, Fate.BROKEN, str(error), 0.0)
-        else:
-            jobs.append((fault, _Job((fault.killed_by,), fault.target, text)))
-    for fault, outcome in _all(jobs, processes):
-        yield Verdict(fault, *judged(fault.killed_by, outcome), outcome.seconds)
-
-
-def unsound(faults: Iterable[Fault], *, processes: int = 2) -> dict[str, str]:
-    """What the named tests of a file say that do not pass on the package as it is: none must."""
+def run(faults: Sequence[Fault], *, processes: int = 2) -> tuple[list[Verdict], dict[str, str]]:
+    """A verdict on each fault; and the files whose named tests do not pass on the package as it is,
+    with what they say: those find nothing, whatever they said about a fault."""
     files: dict[str, set[str]] = {}
     for fault in faults:
-        files.setdefault(fault.killed_by.partition("::")[0], set()).add(fault.killed_by)
-    jobs = [(file, _Job(tuple(sorted(tests)))) for file, tests in sorted(files.items())]
-    return {file: run.said for file, run in _all(jobs, processes) if run.status != 0}
+        files.setdefault(_file(fault), set()).add(fault.killed_by)
+    jobs = [
+        *(_Job(tuple(sorted(tests))) for _, tests in sorted(files.items())),
+        *(_Job((fault.killed_by,), fault) for fault in faults),
+    ]
+    outcomes = list(_all(jobs, processes)) if jobs else []
+    failing = {
+        job.tests[0].partition("::")[0]: outcome.said
+        for job, outcome in outcomes
+        if job.fault is None and outcome.status != 0
+    }
+    verdicts = [
+        Verdict(job.fault, *judged(job.fault, outcome, failing), outcome.seconds)
+        for job, outcome in outcomes
+        if job.fault is not None
+    ]
+    return verdicts, failing
 
 
-def judged(test: str, outcome: _Outcome) -> tuple[Fate, str]:
-    """What a run of one test says about the fault that it was run on."""
+def _file(fault: Fault) -> str:
+    return fault.killed_by.partition("::")[0]
+
+
+def judged(fault: Fault, outcome: _Outcome, failing: Container[str] = ()) -> tuple[Fate, str]:
+    """What the run of its test says about a fault; nothing where that fails without one."""
+    test = fault.killed_by
+    if _file(fault) in failing:
+        return Fate.BROKEN, f"{_file(fault)} fails without a fault"
+    if outcome.misfit is not None:
+        return Fate.BROKEN, outcome.misfit
     if outcome.status == 0:
         return Fate.SURVIVED, ""
     calls = [
@@ -130,38 +146,65 @@ def report(verdicts: Sequence[Verdict], write: Callable[[str], object] = print) 
     return bool(verdicts) and counts[Fate.KILLED] == len(verdicts)
 
 
-def _all(jobs: Sequence[tuple[Any, _Job]], processes: int) -> Iterator[tuple[Any, _Outcome]]:
+def _all(jobs: Sequence[_Job], processes: int) -> Iterator[tuple[_Job, _Outcome]]:
     """Each job's outcome. The parent has what the tests need imported, so that a fork is ready."""
-    _warm()
-    waiting, running = list(jobs), dict[int, tuple[Any, Path, float]]()
+    waiting, running = list(jobs), dict[int, tuple[_Job, Path, float]]()
     with tempfile.TemporaryDirectory(prefix="mutants-") as top:
         _compile(Path(top, "compiled"))
+        _warm({test.partition("::")[0] for job in jobs for test in job.tests})
         while waiting or running:
             while waiting and len(running) < processes:
-                key, job = waiting.pop(0)
+                job = waiting.pop(0)
                 place = Path(top, str(len(waiting)))
                 place.mkdir()
-                running[_started(job, place)] = key, place, time.monotonic()
+                running[_started(job, place)] = job, place, time.monotonic()
             pid, status = _ended(running)
-            key, place, began = running.pop(pid)
+            job, place, began = running.pop(pid)
             sweep(place)
-            yield key, _outcome(place, status, time.monotonic() - began)
+            yield job, _outcome(place, status, time.monotonic() - began)
 
 
-def _warm() -> None:
-    import hypothesis.strategies  # noqa: F401  # and not before: a look at the records is cheap
-    import jiter  # noqa: F401
-    import orjson  # noqa: F401
-    import pytest  # noqa: F401
+def _warm(files: Iterable[str]) -> None:
+    """Import what the test files need, and forget what is ours: that comes anew with each fault."""
+    import pytest  # and not before: a look at the records is cheap
+
+    os.chdir(ROOT)
+    os.environ["VERDICT_CORE_PROFILE"] = "mutants"
+    # Plugins that are installed by chance only cost time; the suite needs none of them.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    before, path = set(sys.modules), list(sys.path)
+    there = [file for file in sorted(files) if Path(ROOT, file).is_file()]
+    if there:  # or pytest would collect all files
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            pytest.main([*_OPTIONS, "--collect-only", *there])
+    sys.path[:] = path
+    for name in sys.modules.keys() - before:
+        if _is_ours(sys.modules[name]):
+            del sys.modules[name]
+    _quick_hypothesis()
+    gc.freeze()
+    assert threading.active_count() == 1, threading.enumerate()
+    sys.stdout.flush()
+
+
+def _is_ours(module: ModuleType) -> bool:
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return any(place and ROOT in Path(place).parents for place in places)
+
+
+def _quick_hypothesis() -> None:
+    """The profile of the property suite, for the tests beside it."""
     from hypothesis import Phase, settings
 
-    # For the tests beside the property suite, which has the same profile.
-    quick = [Phase.explicit, Phase.generate]
     settings.register_profile(
-        "mutants", derandomize=True, deadline=None, database=None, phases=quick
+        "mutants",
+        derandomize=True,
+        deadline=None,
+        database=None,
+        max_examples=40,
+        phases=[Phase.explicit, Phase.generate],
     )
     settings.load_profile("mutants")
-    sys.stdout.flush()
 
 
 def _compile(cache: Path) -> None:
@@ -182,8 +225,7 @@ def _started(job: _Job, place: Path) -> int:
         said = os.open(place / "said", os.O_WRONLY | os.O_CREAT)
         os.dup2(said, 1)
         os.dup2(said, 2)
-        exchange.enter(str(ROOT), str(place), job.target, job.source)
-        (place / "outcome").write_text(json.dumps(_tested(job.tests, place)))
+        (place / "outcome").write_text(json.dumps(_done(job, place)))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -191,25 +233,23 @@ def _started(job: _Job, place: Path) -> int:
         os._exit(0)
 
 
-def _tested(tests: Sequence[str], place: Path) -> dict[str, Any]:
+def _done(job: _Job, place: Path) -> dict[str, Any]:
+    fault, target, source = job.fault, None, ""
+    if fault is not None:
+        target = fault.target
+        try:
+            before = (ROOT / target).read_text(encoding="utf-8")
+            source = mutated(before, fault.fragment, fault.replacement, fault.within)
+        except (OSError, Misfit) as error:
+            return {"status": -1, "failures": [], "misfit": str(error)}
+    exchange.enter(str(ROOT), str(place), target, source)
     import pytest
 
-    os.chdir(ROOT)
-    os.environ["VERDICT_CORE_PROFILE"] = "mutants"
-    # Plugins that are installed by chance only cost time; the suite needs none of them.
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     watch = Watch()
-    # What an assertion compared is not asked for here, so none is rewritten.
-    options = [
-        "-x",
-        "-q",
-        "--no-header",
-        "--assert=plain",
-        "-p",
-        "no:cacheprovider",
-        f"--basetemp={place / 'tmp'}",
-    ]
-    status = pytest.main([*options, *tests], plugins=[watch])
+    # Where a fault was found is looked at by nobody; what fails without one is.
+    traceback = "short" if fault is None else "no"
+    options = ["-x", f"--tb={traceback}", f"--basetemp={place / 'tmp'}"]
+    status = pytest.main([*_OPTIONS, *options, *job.tests], plugins=[watch])
     return {"status": int(status), "failures": watch.failures}
 
 
@@ -226,14 +266,14 @@ class Watch:
         self.failures.append((node.nodeid, getattr(report, "when", "collect"), name))
 
 
-def _ended(running: dict[int, tuple[Any, Path, float]]) -> tuple[int, int]:
+def _ended(running: dict[int, tuple[_Job, Path, float]]) -> tuple[int, int]:
     """The next child that ends; one that takes too long is killed with all that it started."""
     while True:
-        for pid, (_, _, began) in running.items():
+        for pid, (job, _, began) in running.items():
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 return pid, os.waitstatus_to_exitcode(status)
-            if time.monotonic() - began > TIME_LIMIT_S:
+            if time.monotonic() - began > TIME_LIMIT_S * len(job.tests):
                 with suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)
         time.sleep(0.005)
@@ -244,6 +284,7 @@ def _outcome(place: Path, status: int, seconds: float) -> _Outcome:
     try:
         found = json.loads((place / "outcome").read_text())
     except (OSError, ValueError):
-        return _Outcome(status or -1, said=said or "no outcome", seconds=seconds)
+        ended = f"no outcome: it ended with {status} after {seconds:.0f} s"
+        return _Outcome(status or -1, said=f"{said}\n{ended}", seconds=seconds)
     failures = tuple(tuple(failure) for failure in found["failures"])
-    return _Outcome(found["status"], failures, said, seconds)
+    return _Outcome(found["status"], failures, said, seconds, found.get("misfit"))

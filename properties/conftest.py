@@ -20,6 +20,7 @@ settings.register_profile(
     derandomize=True,
     deadline=None,
     database=None,
+    max_examples=40,
     phases=[Phase.explicit, Phase.generate],
 )
 

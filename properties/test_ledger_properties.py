@@ -4,9 +4,11 @@ Lines are made without the library, so its own writing is not taken for what is 
 PG-STATE, PG-READ, PG-AUDIT)
 """
 
+import itertools
 import json
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -154,6 +156,15 @@ def test_any_changed_byte_is_told(
     assert audit["damaged"] or audit["breaks"]
 
 
+def test_every_bit_of_a_last_line_is_covered(subject: Subject) -> None:
+    """PG-READ-2: nothing behind it names its hash, so nothing else tells."""
+    (line,) = written = [sealed_line(CLAIM, [], CLOCK)]
+    assert given_result(subject.chain(joined(written)))["damaged"] == []
+    for at, bit in itertools.product(range(len(line)), range(8)):
+        changed = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
+        assert given_result(subject.chain(joined([changed])))["damaged"], (at, bit)
+
+
 @given(ledgers().filter(lambda written: len(written) > 1), st.data())
 def test_a_line_that_was_taken_out_or_moved_breaks_the_chain(
     subject: Subject, written: list[bytes], data: st.DataObject
@@ -203,6 +214,18 @@ def test_no_bytes_make_reading_or_auditing_crash(subject: Subject, raw: bytes) -
     assert (audit["lines"], audit["entries"], len(audit["damaged"])) == (count, 0, count)
     assert audit["torn"] is (raw != b"" and not raw.endswith(b"\n"))
     assert given_result(subject.fold(raw)) == slow([])
+
+
+@pytest.mark.parametrize(("more", "entries"), [(0, 1), (1, 0)])
+def test_a_line_of_more_than_a_mebibyte_is_no_entry(
+    subject: Subject, more: int, entries: int
+) -> None:
+    """PG-ENTRY-4: though its form and its hash hold; one of just a mebibyte is."""
+    length = len(sealed_line(claim_entry("x", "src"), [], CLOCK)) - 1
+    line = sealed_line(claim_entry("x" * (2**20 - length + more), "src"), [], CLOCK)
+    audit = given_result(subject.chain(joined([line])))
+    assert (audit["entries"], len(line)) == (entries, 2**20 + more)
+    assert [one["why"] for one in audit["damaged"]] == ["oversize"] * more
 
 
 @given(st.lists(damages(), max_size=5))

@@ -6,6 +6,7 @@ it is asked for one cell of the admission table. With no NAME it is the referenc
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -85,9 +86,7 @@ class ReadsQuotes(Reference):
     """PG-REPORT-6."""
 
     def read_report(self, document: bytes, *, claim: str | None = None) -> Result | Refused:
-        lines = document.split(b"\n")
-        unquoted = b"\n".join(line.removeprefix(b"> ") for line in lines)
-        return super().read_report(unquoted, claim=claim)
+        return super().read_report(re.sub(rb"(^|[\r\n])> ", rb"\1", document), claim=claim)
 
 
 class LargestTimeWins(Reference):
@@ -249,7 +248,7 @@ def at_once(name: str) -> None:
         say(json.dumps(right).encode() + b"\n")
 
 
-def main(name: str = "") -> None:
+def main(name: str = "", *ignored: str) -> None:
     at_once(name)
     subject = BROKEN.get(name, Reference)()
     for line in sys.stdin.buffer:

@@ -20,7 +20,8 @@ def runner(tmp_path: Path) -> Run:
     ) -> "subprocess.CompletedProcess[bytes]":
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
-        variables = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+        hosts = {"CLAUDE_CONFIG_DIR": str(home / ".claude"), "CODEX_HOME": str(home / ".codex")}
+        variables = {**os.environ, "HOME": str(home), **hosts}
         return subprocess.run(
             [sys.executable, "-m", "verdict_core", *arguments],
             input=stdin,

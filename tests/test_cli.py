@@ -195,7 +195,7 @@ def test_without_a_record_its_fields_are_unknown_and_it_is_said(command: Run, re
     assert answer["summary"]["session"] == "(no session)"
     assert "no_record" in [note["code"] for note in answer["notes"]]
     people = command("check", "--repo", repo).stdout.decode()
-    assert "no Claude Code session record" in people
+    assert "no session record of" in people
 
 
 def test_a_directory_that_is_no_top_level_is_never_answered_by_its_parent(

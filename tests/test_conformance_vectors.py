@@ -7,12 +7,20 @@ the files line by line: what is generated cannot drift, and no line of a family 
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from verdict_core.conformance import parts
+from verdict_core.conformance import parts, suite, vectors
+from verdict_core.conformance.checks import Fate
+from verdict_core.conformance.plugin import behind
+from verdict_core.conformance.protocol import Reply
+from verdict_core.conformance.reference import Reference
+from verdict_core.conformance.subject import CAPABILITIES, Refused
+from verdict_core.errors import VerdictCoreError
 
 FIELDS = ("todos", "uncommitted", "questions", "decisions", "next_steps")
 GROUPS = {
@@ -173,3 +181,131 @@ def test_a_family_stands_in_its_file_whole(file: str) -> None:
     stands = [json.loads(line) for line in lines]
     missing = [text(line) for line in FAMILIES[file]() if line not in stands]
     assert missing == []
+
+
+# How many there are of those that are numbered. A number is never taken back: these only grow.
+NUMBERED = {
+    "WIRE": 71, "SUM": 42, "STATE": 47, "KEY": 26, "RULE": 56, "ASK": 40, "CORPUS": 21,
+    "REPORT": 68, "SCOPE": 8, "LEDGER": 32,
+}  # fmt: skip
+
+
+def test_an_id_is_permanent() -> None:
+    """CF-VEC-3: numbers without a gap, up to at least the last that was ever given."""
+    found: dict[str, list[int]] = {}
+    for one in vectors.load():
+        numbered = re.fullmatch(r"([A-Z]+)-(\d{3})", one.id)
+        if numbered:
+            found.setdefault(numbered[1], []).append(int(numbered[2]))
+    assert found.keys() == NUMBERED.keys()
+    for prefix, numbers in found.items():
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert len(numbers) >= NUMBERED[prefix]
+
+
+def test_every_vector_is_true_of_the_reference() -> None:
+    """CF-VEC-3: and every operation, and every clause of its own half, has one."""
+    subject = behind(Reference())
+    found = vectors.load()
+    checks = list(vectors.run(found, subject))
+    assert [check for check in checks if check.fate is not Fate.PASSED] == []
+    assert {vector.send["op"] for vector in found} == CAPABILITIES
+    assert len({vector.finds for vector in found}) > 300
+
+
+def test_every_vector_can_fail() -> None:
+    """CF-VEC-3: with the opposite expectation, so none is true of anything."""
+    subject = behind(Reference())
+    for one in vectors.load():
+        reply = subject.ask(**one.send)
+        if "refused" in one.expect:
+            assert vectors.differs(Reply(result={}, asked=reply.asked), one.expect)
+            assert vectors.differs(Reply(refused=Refused("x", "$")), one.expect)
+        else:
+            assert vectors.differs(Reply(refused=Refused("x", "$")), one.expect)
+            for name in one.expect["result"]:
+                spoiled = {**(reply.result or {}), name: "spoiled"}
+                assert vectors.differs(Reply(result=spoiled, asked=reply.asked), one.expect)
+
+
+def test_every_clause_that_is_named_stands_in_the_specification() -> None:
+    named = {vector.clause for vector in vectors.load()}
+    named |= {clause for one in suite.offered().values() for clause in one.clauses}
+    assert sorted(named - parts.clauses().keys()) == []
+
+
+REFUSED = Reply(refused=Refused("bad_value", "$.a"))
+JUDGED = Reply(result={"count": 1}, asked=({"state": "s", "question": "q"},))
+
+
+@pytest.mark.parametrize(
+    ("reply", "expect", "said"),
+    [
+        (REFUSED, {"refused": {"code": "bad_value"}}, ""),
+        (REFUSED, {"refused": {"code": "bad_value", "path": "$.a"}}, ""),
+        (REFUSED, {"refused": {"code": "bad_value", "path": "$"}}, "the path is $"),
+        (REFUSED, {"refused": {"code": "wrong_type"}}, "it has to be refused with wrong_type"),
+        (REFUSED, {"result": {}}, "it has to give a result"),
+        (JUDGED, {"refused": {"code": "x"}}, "it has to be refused with x"),
+        (JUDGED, {"result": {}}, ""),
+        (JUDGED, {"result": {"count": 1.0}}, ""),
+        (JUDGED, {"result": {"count": True}}, "the result has another count"),
+        (JUDGED, {"result": {"detail": None}}, "the result has another detail"),
+        (JUDGED, {"result": {}, "asked": [{"state": "s"}]}, ""),
+        (JUDGED, {"result": {}, "asked": [{}]}, ""),
+        (JUDGED, {"result": {}, "asked": []}, "the service gets 0 requests"),
+        (JUDGED, {"result": {}, "asked": [{"state": "t"}]}, "the service gets another request"),
+        (JUDGED, {"result": {}, "asked": [{"scale": 1}]}, "the service gets another request"),
+    ],
+)
+def test_what_an_expectation_does_not_name_is_free(
+    reply: Reply, expect: dict[str, Any], said: str
+) -> None:
+    """CF-VEC-3."""
+    assert vectors.differs(reply, expect) == said
+
+
+GOOD = vector("X-1", "CV-RULE-1", "x", {"op": "admit"}, {"result": {}})
+BAD: list[tuple[Any, str]] = [
+    ("x", "bad.jsonl:2:$: invalid_json"),
+    ([], "bad.jsonl:2:$: wrong_type"),
+    (GOOD, "bad.jsonl:2:$.id: bad_value"),
+    ({**GOOD, "id": "X-2", "clause": "RULE-1"}, "bad.jsonl:2:$.clause: bad_value"),
+    ({**GOOD, "id": "X-2", "finds": ""}, "bad.jsonl:2:$.finds: bad_value"),
+    ({**GOOD, "id": "X-2", "more": 1}, "bad.jsonl:2:$.more: unknown_field"),
+    ({**GOOD, "id": "X-2", "send": {"op": "x"}}, "bad.jsonl:2:$.send: bad_value"),
+    ({**GOOD, "id": "X-2", "send": []}, "bad.jsonl:2:$.send: bad_value"),
+    ({**GOOD, "id": "X-2", "send": {"op": "admit", "id": 1}}, "bad.jsonl:2:$.send: bad_value"),
+    ({**GOOD, "id": "X-2", "expect": []}, "bad.jsonl:2:$.expect: wrong_type"),
+    ({**GOOD, "id": "X-2", "expect": {}}, "bad.jsonl:2:$.expect: bad_value"),
+    ({**GOOD, "id": "X-2", "expect": {"result": {}, "x": 1}}, "bad.jsonl:2:$.expect: bad_value"),
+    ({**GOOD, "id": "X-2", "expect": {"refused": {}}}, "bad.jsonl:2:$.expect.refused.code"),
+    ({**GOOD, "id": "X-2", "expect": {"refused": 1}}, "bad.jsonl:2:$.expect.refused: wrong_type"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), BAD)
+def test_a_vector_that_is_none_is_refused_with_its_place(
+    tmp_path: Path, line: Any, said: str
+) -> None:
+    """CF-VEC-3."""
+    second = line if line == "x" else json.dumps(line)
+    (tmp_path / "bad.jsonl").write_text(f"{json.dumps(GOOD)}\n{second}\n")
+    with pytest.raises(VerdictCoreError) as caught:
+        vectors.load(tmp_path)
+    assert str(caught.value).startswith(said)
+
+
+def test_the_readme_names_every_file() -> None:
+    folder = parts.part("vectors")
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    for file in folder.glob("*.jsonl"):
+        assert re.search(rf"^\|.*\b{file.stem}\b.*\|", readme, re.M), file.name
+    assert len(readme.splitlines()) < 80
+
+
+def test_a_part_that_is_nowhere_is_unreadable() -> None:
+    """There is one place, beside the package that is imported."""
+    with pytest.raises(VerdictCoreError, match="unreadable"):
+        parts.part("no-such-part")
+    assert parts.spec_version() in parts.part("SPEC.md").read_text(encoding="utf-8")

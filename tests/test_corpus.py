@@ -588,10 +588,11 @@ def test_a_fault_of_a_service_is_a_crash_and_no_result() -> None:
         verify([held("c", BOTH)], service=broken)
 
 
-def test_a_worker_that_dies_ends_the_run_without_a_report() -> None:
-    """CP-EXIT-4."""
+@pytest.mark.parametrize("piece_bytes", [500, 10**6], ids=["many pieces", "one piece"])
+def test_a_worker_that_dies_ends_the_run_without_a_report(piece_bytes: int) -> None:
+    """CP-EXIT-4: it is told where the next piece is given out, and where a result is taken."""
     with processes(2) as pool:
-        error = refused(MANY, service=dies, engine=pool, piece_bytes=500)
+        error = refused(MANY, service=dies, engine=pool, piece_bytes=piece_bytes)
         assert facts(error) == ("engine_failed", "$", 3)
         assert isinstance(error, EngineFailed)
         assert facts(refused(MANY, engine=pool)) == ("engine_failed", "$", 3)

@@ -77,9 +77,9 @@ def test_the_reason_names_what_is_open_and_the_way_past(world: World) -> None:
     assert f"{sys.executable} -P -m verdict_core land" in lines[-1]
 
 
-def test_the_way_past_is_one(world: World) -> None:
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_the_way_past_is_one(world: World, harness: str) -> None:
     """HK-STOP-2: the command that the reason names, as a person pastes it into a shell."""
-    harness = "claude-code"
     world.record(harness, "write the tests")
     world.repo.write("new.py")
     reason = world.fire(harness, MANUAL).text

@@ -187,9 +187,14 @@ def test_every_fault_fits_exactly_once() -> None:
     faults = [*by_hand(), *from_data()]
     assert len(list(RECORDS.glob("*.toml"))) == len(by_hand()) > 100
     assert len({fault.id for fault in faults}) == len(faults)
+    misfits = {}
     for fault in faults:
         source = (ROOT / fault.target).read_text(encoding="utf-8")
-        mutated(source, fault.fragment, fault.replacement, fault.within)
+        try:
+            mutated(source, fault.fragment, fault.replacement, fault.within)
+        except Misfit as error:
+            misfits[fault.id] = str(error)
+    assert misfits == {}
 
 
 def test_a_bound_without_a_fault_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,21 +231,24 @@ def test_only_the_failure_of_the_named_test_kills(
     status: int, failures: Sequence[tuple[str, str, str]], fate: str
 ) -> None:
     outcome = runner._Outcome(status, tuple(failures))
-    assert runner.judged("f::t", outcome)[0] == fate
+    assert runner.judged(FAULT, outcome)[0] == fate
+    # Whatever it said: a test that fails anyway finds nothing.
+    assert runner.judged(FAULT, outcome, {"f"})[0] == "broken"
 
 
 def test_a_test_that_never_ends_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "from mutants import runner\nrunner.TIME_LIMIT_S = 2.0\n"
+        "from mutants import runner\nrunner.TIME_LIMIT_S = 5.0\n"
         "from mutants.faults import by_hand\n"
         "from pathlib import Path\nimport sys\n"
-        "print([v.fate for v in runner.run(by_hand(Path(sys.argv[1])))])"
+        "print(runner.run(by_hand(Path(sys.argv[1])))[0])"
     )
     endless = "sum(iter(int, 1))"
     write(tmp_path, "one", replacement=endless)
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "BROKEN" in done.stdout
+    assert "ended with -9" in done.stdout
 
 
 # --- what mutmut leaves

@@ -1,6 +1,7 @@
 """The proofs can fail: a table that was broken on purpose gets a witness, and a real one."""
 
 import importlib.util
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -40,6 +41,15 @@ def test_every_claim_about_the_real_tables_is_proved() -> None:
     for shown in (rule_table.prove(), admission.prove()):
         assert len(shown) >= 9
         assert refuted(shown) == {}
+
+
+def test_the_specification_lists_what_is_proved(spec: str) -> None:
+    from proofs import admission, rule_table
+
+    annex = spec.partition("## Annex: what is proved")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\w\w-[A-Z]+-\d+) \| (.+) \|$", annex, re.MULTILINE)
+    shown = [*rule_table.prove(), *admission.prove()]
+    assert rows == [(one.clause, one.claim) for one in shown]
 
 
 def one_item_is_safe(count: int, unknown: bool, wait_min: int) -> Row:

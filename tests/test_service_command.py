@@ -65,6 +65,7 @@ def ends(pid: int) -> bool:
 
 
 def test_the_request_stands_on_its_stdin_and_ends(tmp_path: Path) -> None:
+    """SV-CMD-2."""
     given = tmp_path / "given"
     answer = Command(["sh", "-c", 'cat > "$1"; printf %s "$2"', "-", str(given), WAIT]).ask(REQUEST)
     assert answer == WAIT.encode()
@@ -97,6 +98,7 @@ def test_no_shell_stands_between() -> None:
 
 
 def test_its_complaints_are_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+    """SV-CMD-2."""
     assert shell(f"echo secret >&2; echo '{WAIT}'").ask(REQUEST) == WAIT.encode() + b"\n"
     assert capfd.readouterr() == ("", "")
 
@@ -135,6 +137,7 @@ def test_the_core_reads_the_answer(reply: str, verdict: str, detail: str | None)
 
 
 def test_the_deadline_is_eight_seconds_unless_another_is_given() -> None:
+    """SV-TIME-1."""
     assert Command(["true"]).deadline_s == 8
 
 
@@ -174,6 +177,7 @@ def test_at_the_deadline_all_that_it_started_is_killed(tmp_path: Path) -> None:
 
 
 def test_what_it_leaves_behind_is_not_waited_for_and_killed(tmp_path: Path) -> None:
+    """SV-CMD-3."""
     pid = tmp_path / "pid"
     start = time.monotonic()
     code = f"sleep 60 & echo $! > {shlex.quote(str(pid))}; echo '{WAIT}'"
@@ -222,6 +226,7 @@ def test_an_interruption_kills_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [126, 127])
 def test_a_program_that_is_not_there_behind_another_is_misconfigured(status: int) -> None:
+    """SV-CMD-4."""
     assert failed(shell(f"exit {status}")).detail is Detail.MISCONFIGURED
 
 
@@ -238,12 +243,14 @@ def test_what_cannot_be_started_is_misconfigured(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [1, 2, 125, 128, 255])
 def test_any_other_status_is_unreachable_whatever_it_printed(status: int) -> None:
+    """SV-CMD-5."""
     error = failed(shell(f"echo '{WAIT}'; exit {status}"))
     assert (error.detail, f"status {status}" in str(error)) == ("unreachable", True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_a_signal_is_unreachable(number: signal.Signals) -> None:
+    """SV-CMD-5."""
     error = failed(shell(f"echo '{WAIT}'; kill -{number.value} $$"))
     assert (error.detail, f"signal {number.value}" in str(error)) == ("unreachable", True)
 
@@ -255,6 +262,7 @@ def test_it_is_asked_once(tmp_path: Path) -> None:
 
 
 def test_the_longest_reply_is_read_and_a_byte_more_is_not() -> None:
+    """SV-TIME-4."""
     code = "import sys; sys.stdout.write({!r}.ljust({}))"
     assert len(python(code.format(WAIT, 64 << 10)).ask(REQUEST)) == 64 << 10
     error = failed(python(code.format(WAIT, (64 << 10) + 1)))
@@ -272,6 +280,7 @@ def test_a_flood_ends_at_once() -> None:
 
 @pytest.mark.parametrize("argv", [[], "judge --now", [1], [None]])
 def test_what_is_no_argument_list_is_refused(argv: Any) -> None:
+    """SV-CMD-1."""
     with pytest.raises(BadConfig, match=r"^argv: bad_config"):
         Command(argv)
 
@@ -296,6 +305,7 @@ def test_a_deadline_that_is_no_time_is_refused(deadline_s: Any) -> None:
     ],
 )
 def test_one_closed_fence_around_the_whole_is_taken_off(reply: bytes) -> None:
+    """SV-FENCE-1."""
     assert unfenced(reply).strip() == b"{}"
 
 
@@ -322,6 +332,7 @@ def test_one_closed_fence_around_the_whole_is_taken_off(reply: bytes) -> None:
     ],
 )
 def test_anything_else_stays_as_it_is(reply: bytes) -> None:
+    """SV-FENCE-1."""
     assert unfenced(reply) == reply
 
 

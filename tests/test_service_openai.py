@@ -78,6 +78,7 @@ def failed(ask: Callable[[], object]) -> NoAnswer:
 
 
 def test_the_request_is_sent_as_data_in_one_message_and_nothing_else() -> None:
+    """SV-CHAT-2."""
     with LlmServer(says(WAIT)) as server:
         assert Chat("some/model:7b", server.base_url).ask(REQUEST) == WAIT.encode()
     (asked,) = server.requests
@@ -148,6 +149,7 @@ def test_svc_06_a_score_outside_its_scale_makes_the_answer_unusable(score: str |
     ],
 )
 def test_svc_10_a_declined_answer_is_a_service_that_is_not_there(way: Way) -> None:
+    """SV-CHAT-3."""
     with LlmServer(way) as server:
         judgement = judged(server)
     assert (judgement.verdict, judgement.detail) == ("wait", "declined")
@@ -156,6 +158,7 @@ def test_svc_10_a_declined_answer_is_a_service_that_is_not_there(way: Way) -> No
 
 
 def test_an_answer_that_was_cut_is_truncated_even_where_it_reads_well() -> None:
+    """SV-CHAT-3."""
     with LlmServer(says(PRESERVE, finish_reason="length")) as server:
         judgement = judged(server)
     assert (judgement.verdict, judgement.detail) == ("wait", "truncated")
@@ -185,6 +188,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("way", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_is_no_completion_with_one_text_is_unreadable(way: Way) -> None:
+    """SV-CHAT-4."""
     start = time.monotonic()
     with LlmServer(way) as server:
         judgement = judged(server)
@@ -219,6 +223,7 @@ def test_the_deadline_is_eight_seconds_unless_another_is_given() -> None:
 
 @pytest.mark.parametrize("way", HANGING.values(), ids=HANGING)
 def test_svc_01_the_deadline_holds_whatever_the_server_does(way: Way) -> None:
+    """SV-TIME-1."""
     with LlmServer(way) as server:
         start = time.monotonic()
         judgement = judged(server, deadline_s=1)
@@ -254,7 +259,7 @@ def test_the_deadline_holds_while_a_secure_connection_is_made() -> None:
 def test_the_deadline_holds_while_a_name_is_looked_up_and_nothing_is_sent_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No server of names can be made to hang here, so the system's look-up is held back."""
+    """SV-TIME-2: no server of names can be made to hang here, so the look-up is held back."""
     answers, look_up = threading.Event(), socket.getaddrinfo
 
     def slow(*args: Any, **kwargs: Any) -> Any:
@@ -273,6 +278,7 @@ def test_the_deadline_holds_while_a_name_is_looked_up_and_nothing_is_sent_after_
 
 
 def test_the_deadline_covers_the_repetition_too() -> None:
+    """SV-TIME-1."""
     with LlmServer(replies(503, Retry_After="0"), ways.never_answers) as server:
         start = time.monotonic()
         judgement = judged(server, deadline_s=2)
@@ -325,6 +331,7 @@ def test_a_fault_of_ours_is_shown_and_ends_the_asking_at_once(
 
 
 def test_svc_08_requests_do_not_multiply() -> None:
+    """SV-CHAT-5."""
     scripts = ([429, 429, 429], [503, 200], [401], [400])
     found = []
     for script in scripts:
@@ -365,6 +372,7 @@ STATUSES = [
 
 @pytest.mark.parametrize(("status", "detail", "requests"), STATUSES)
 def test_every_status_has_one_detail(status: int, detail: str, requests: int) -> None:
+    """SV-CHAT-6."""
     with LlmServer(replies(status, b"{}")) as server:
         error = failed(lambda: Chat("m", server.base_url).ask(REQUEST))
     assert (error.detail, len(server.requests)) == (detail, requests)
@@ -388,6 +396,7 @@ def test_the_pause_that_the_endpoint_names_is_kept(status: int) -> None:
 
 @pytest.mark.parametrize("after", ["100", "1e1", "-1", "nan", "Wed, 21 Oct 2099 07:28:00 GMT", ""])
 def test_a_pause_that_the_deadline_does_not_allow_is_not_begun(after: str) -> None:
+    """SV-CHAT-5."""
     with LlmServer(replies(429, Retry_After=after)) as server:
         start = time.monotonic()
         judgement = judged(server, deadline_s=3)
@@ -439,6 +448,7 @@ def test_a_server_that_does_not_speak_tls_is_unreachable() -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirection_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SV-CHAT-9."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with LlmServer(says(WAIT)) as other:
         away = replies(status, Location=f"{other.base_url}/chat/completions")
@@ -498,6 +508,7 @@ def test_an_endpoint_that_takes_no_temperature_is_sent_none() -> None:
 
 
 def test_asking_otherwise_is_one_of_the_tries() -> None:
+    """SV-CHAT-10."""
     words = b'{"error": {"message": "response_format"}}'
     with LlmServer(replies(400, words)) as server:
         service = Chat("m", server.base_url)
@@ -520,6 +531,7 @@ def authorization(**variables: str) -> str | None:
 
 
 def test_the_key_comes_from_the_environment_and_a_local_server_needs_none() -> None:
+    """SV-CHAT-7."""
     assert authorization() is None
     assert authorization(OPENAI_API_KEY="one") == "Bearer one"
     assert authorization(OPENAI_API_KEY="one", VERDICT_CORE_API_KEY="two") == "Bearer two"
@@ -578,6 +590,7 @@ def test_the_key_is_in_no_error_log_or_output(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """SV-CHAT-8."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("VERDICT_CORE_API_KEY", SECRET)
     with LlmServer(way) as server:
@@ -658,6 +671,7 @@ def test_a_proxy_that_cannot_be_used_is_misconfigured(monkeypatch: pytest.Monkey
     ],
 )
 def test_an_address_that_is_none_is_refused_and_not_shown(url: str) -> None:
+    """SV-CHAT-1."""
     with pytest.raises(BadConfig, match="base_url: bad_config: expected an http") as caught:
         Chat("m", url)
     assert "word" not in str(caught.value)

@@ -15,6 +15,7 @@ from verdict_core.services.setting import service_of
 
 
 def test_a_command_is_split_as_a_shell_does_it_and_keeps_what_a_shell_would_replace() -> None:
+    """SV-SET-1."""
     service = service_of("command:judge --model 'a b' \"$HOME\" *.md; ls:x")
     assert service == Command(["judge", "--model", "a b", "$HOME", "*.md;", "ls:x"])
 
@@ -30,6 +31,7 @@ def test_a_command_is_split_as_a_shell_does_it_and_keeps_what_a_shell_would_repl
     ],
 )  # fmt: skip
 def test_an_endpoint_is_a_model_at_an_address(setting: str, model: str, base_url: str) -> None:
+    """SV-SET-1."""
     assert service_of(setting) == Chat(model, base_url)
 
 
@@ -63,6 +65,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("setting", REFUSED)
 def test_any_other_setting_is_refused_and_not_repeated(setting: str) -> None:
+    """SV-SET-2."""
     with pytest.raises(BadConfig) as caught:
         service_of(setting)
     error = caught.value

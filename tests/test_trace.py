@@ -19,6 +19,7 @@ from mutants.trace import (
     locked,
     named_by_code,
     named_by_tests,
+    stale,
     table,
 )
 
@@ -38,6 +39,7 @@ FAULT = Fault(
     id="a", clause="CV-ONE-1", target="t", fragment="f", replacement="r", killed_by="p/t.py::test_a"
 )
 WHOLE = Sources(
+    spec=SPEC,
     version="1.0.0",
     clauses=clauses_of(SPEC),
     tests={"p/t.py::test_a": frozenset({"CV-ONE-1", "CV-ONE-2"})},
@@ -63,6 +65,8 @@ def test_a_whole_trace_has_no_gap() -> None:
 Change = Callable[[Sources], Sources]
 BROKEN: list[tuple[Change, str]] = [
     (lambda s: evolve(s, clauses={}), "the specification has no clause"),
+    (lambda s: evolve(s, spec=f"{SPEC}\nIt MUST be."), "no clause says: It MUST be."),
+    (lambda s: evolve(s, spec=f"{SPEC}\n- **CV-X** It MUST be."), "no clause says: - **CV-X**"),
     (lambda s: evolve(s, tests={"p/t.py::test_a": frozenset({"CV-ONE-1"})}), "CV-ONE-2 has no pro"),
     (lambda s: evolve(s, faults=s.faults[:1]), "CV-ONE-2 has no mutant"),
     (lambda s: evolve(s, faults=()), "CV-ONE-1 has no mutant"),
@@ -75,7 +79,8 @@ BROKEN: list[tuple[Change, str]] = [
         lambda s: evolve(s, tests={**s.tests, "q": frozenset()}, faults=(*s.faults, named(q="q"))),
         "which q does not name",
     ),
-    (lambda s: evolve(s, reasons={"CV-ONE-1": {"mutant": "none"}}), "and a reason for having none"),
+    (lambda s: evolve(s, reasons={"CV-ONE-1": {"mutant": "x"}}), "CV-ONE-1 needs no reason"),
+    (lambda s: evolve(s, reasons={"CV-TWO-1": {"property": "x"}}), "CV-TWO-1 needs no reason"),
     (lambda s: evolve(s, reasons={"CV-NO-1": {"mutant": "none"}}), "reasons.toml names CV-NO-1"),
     (lambda s: evolve(s, reasons={"CV-TWO-1": {"proof": "none"}}), "has a reason for proof"),
 ]
@@ -141,11 +146,15 @@ def test_the_docstrings_of_tests_are_read(tmp_path: Path) -> None:
         'def helper():\n    """CV-ONE-9."""\n'
         'class TestB:\n    def test_c(self):\n        """Truly (CV-TWO-1)."""\n'
         "def test_d(): pass\n"
+        'def test_cv_one_11_is_so():\n    """CV-ONE-2."""\n'
+        "def test_svc_01_is_a_case(): pass\n"
     )
     assert named_by_tests([tmp_path], tmp_path) == {
         "test_x.py::test_a": {"CV-ONE-1", "CV-ONE-2"},
         "test_x.py::TestB::test_c": {"CV-TWO-1"},
         "test_x.py::test_d": frozenset(),
+        "test_x.py::test_cv_one_11_is_so": {"CV-ONE-11", "CV-ONE-2"},
+        "test_x.py::test_svc_01_is_a_case": frozenset(),
     }
     assert named_by_code([tmp_path], tmp_path)["test_x.py"] >= {"CV-ONE-3", "CV-ONE-9"}
 
@@ -155,6 +164,15 @@ def test_the_annex_is_replaced_and_made_once() -> None:
     assert first.endswith(f"{BEGIN}\none\n{END}\n")
     assert annexed(first, "two") == first.replace("one\n<", "two\n<")
     assert annexed(first, "one") == first
+
+
+def test_an_annex_of_other_tests_or_faults_is_stale() -> None:
+    assert stale(WHOLE) == ["the annex of SPEC.md is not what the trace gives: run `make annex`"]
+    whole = evolve(WHOLE, spec=annexed(SPEC, table(WHOLE)))
+    assert (stale(whole), gaps(whole)) == ([], [])
+    assert stale(evolve(whole, tests={**whole.tests, "p/t.py::b": frozenset({"CV-ONE-1"})}))
+    assert stale(evolve(whole, faults=whole.faults[:1]))
+    assert stale(evolve(whole, spec=whole.spec.replace("| a |", "| |")))
 
 
 def test_faults_of_one_table_are_counted() -> None:

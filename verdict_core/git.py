@@ -112,11 +112,12 @@ def run(
     return output
 
 
-def find_top(start: Path) -> Path:
-    """The top level of the working tree that `start` stands in. Raises `GitFailed` where there is
-    none, where git answers for a tree elsewhere (core.worktree), and where it walked past a
-    `.git` that it could not read, to a repository further up. (SPEC GT-TOP-1, GT-TOP-2)"""
-    answer = run(start, "rev-parse", "--show-toplevel")
+def find_top(start: Path, *, limit: float | None = None) -> Path:
+    """The top level of the working tree that `start` stands in; `limit` is as for `run`. Raises
+    `GitFailed` where there is none, where git answers for a tree elsewhere (core.worktree), and
+    where it walked past a `.git` that it could not read, to a repository further up.
+    (SPEC GT-TOP-1, GT-TOP-2)"""
+    answer = run(start, "rev-parse", "--show-toplevel", limit=limit)
     top = Path(os.fsdecode(answer.removesuffix(b"\n")))
     if not top.is_absolute():
         message = f"{answer!r} is no top level"
@@ -130,10 +131,11 @@ def find_top(start: Path) -> Path:
     raise _answered_for(top, start)
 
 
-def named_top(named: Path) -> Path:
-    """The top level that `named` is. Raises `GitFailed` unless git answers for just that
-    directory: one that lost its `.git` is never answered for by its parent. (SPEC GT-TOP-3)"""
-    top = find_top(named)
+def named_top(named: Path, *, limit: float | None = None) -> Path:
+    """The top level that `named` is; `limit` is as for `run`. Raises `GitFailed` unless git
+    answers for just that directory: one that lost its `.git` is never answered for by its parent.
+    (SPEC GT-TOP-3)"""
+    top = find_top(named, limit=limit)
     if not _same(named, top):
         raise _answered_for(top, named)
     return top

@@ -89,7 +89,7 @@ def test_what_stays_unlanded_is_named_and_exits_10(
     people = command("land", "--repo", repo.path, "--summary", file)
     assert people.returncode == 10
     text = people.stdout.decode()
-    assert text.startswith("s-s: 3 landed, 1 not\n  ref: refs/verdict-core/s-s/2\n  handoff: ")
+    assert text.startswith("s-s: 3 landed, 1 not\n  ref: refs/verdict-core/s-s/1\n  handoff: ")
     assert "not landed: uncommitted: nested\\u001b[2J/ (nested_repository: " in text
     assert b"\x1b" not in people.stdout
 

@@ -70,7 +70,9 @@ def test_after_the_deadline_nothing_begins(repo: Repo, landing: Landing, tmp_pat
     assert landing.land(whole, repo.path, deadline=time.monotonic() + 60).unlanded == ()
 
 
-@pytest.mark.parametrize("command", ["hash-object -w", "read-tree", "update-ref", "for-each-ref"])
+@pytest.mark.parametrize("command", [
+    "hash-object -w", "read-tree", "update-ref", "for-each-ref", "show-toplevel",
+])  # fmt: skip
 def test_a_git_that_hangs_is_left_at_the_deadline(
     repo: Repo, landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -83,7 +85,10 @@ def test_a_git_that_hangs_is_left_at_the_deadline(
     assert time.monotonic() - start < 20
     if command == "hash-object -w":  # a removal needs no object
         assert codes(landed) == {"a": "deadline", "new/": "deadline"}
-    elif command == "for-each-ref":  # the look at what is landed already is what hung
+    elif command in (
+        "for-each-ref",
+        "show-toplevel",
+    ):  # the look at what is landed already is what hung
         assert codes(landed) == dict.fromkeys(("t", *whole.uncommitted), "deadline")
         return
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from gitrepo import isolate, new_repo
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from landings import REF, RUN, codes, reported, summary
 
@@ -93,6 +93,7 @@ blocks = st.text(alphabet="`~#-> \n\rab", max_size=12).filter(bool) | st.text(mi
 
 
 @given(st.lists(blocks, min_size=1, max_size=4))
+@example(["```", "```text\n````\n"])
 def test_no_item_ends_the_block_that_it_stands_in(items: list[str]) -> None:
     """LD-HAND-1: read back by the rule for fences, the blocks are the items."""
     payload = {

@@ -18,7 +18,8 @@ from landings import REF, RUN, codes, entries, holds, objects, reported, rest, s
 
 from verdict_core import git
 from verdict_core.git import show_path
-from verdict_core.landing import Landing, snapshot, worktree
+from verdict_core.landing import Landing, runs, snapshot, worktree
+from verdict_core.landing.repository import Clock, Repository
 from verdict_core.landing.worktree import Blob, Unfit, look, opened
 
 NOBODY = 65534
@@ -915,6 +916,74 @@ def test_an_answer_of_another_form_holds_nothing(
         assert set(left) == set(whole.uncommitted) - {"gone"}
     else:
         assert left == whole.uncommitted
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "code"),
+    [
+        ("hash-object", "0" * 40, "not_verified"),
+        ("hash-object", "nonsense", "bad_git_output"),
+        ("write-tree", "nonsense", "bad_git_output"),
+        ("write-tree", "", "bad_git_output"),
+        ("commit-tree", "0" * 40 + "\\n" + "0" * 40, "bad_git_output"),
+        ("rev-parse --verify", "main", "bad_git_output"),
+    ],
+)
+def test_an_answer_of_another_form_stores_nothing(
+    repo: Repo, landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: str, answer: str, code: str,
+) -> None:  # fmt: skip
+    """LD-LAND-1, LD-LAND-2."""
+    text = f'case "$*" in *"{command}"*) cat > /dev/null; printf "{answer}"; exit 0;; esac;'
+    fake_git(monkeypatch, tmp_path / "bin", text + ' exec "$REAL_GIT" "$@"')
+    landed = landing.land(summary(uncommitted=["fresh", "changed"]), repo.path)
+    assert codes(landed) == {"fresh": code, "changed": code}
+    assert landed.ref is None
+
+
+def test_without_a_place_for_copies_it_is_said(
+    repo: Repo, landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LD-LAND-1."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    landed = landing.land(summary(uncommitted=["fresh"]), repo.path)
+    assert codes(landed) == {"fresh": "unwritable"}
+
+
+def test_only_blobs_are_read_as_such(repo: Repo) -> None:
+    """LD-STAY-2."""
+    head, tree, blob = repo.git("rev-parse", "HEAD", "HEAD^{tree}", "HEAD:same").split()
+    repository = Repository(repo.path, Clock())
+    oids = [head, b"1" * 40, tree, blob]
+    assert list(repository.blobs(oids)) == [(blob, b"same\n")]
+    assert repository.sizes(oids) == {blob: 5}
+    assert repository.sizes([]) == {}
+
+
+def test_a_submodule_in_conflict_is_one(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LD-TREE-5: whichever side of the conflict says so."""
+    rows = [b"100644 %b 1\tx", b"160000 %b 2\tx", b"100644 %b 3\tx", b"100755 %b 0\ty"]
+    (tmp_path / "said").write_bytes(b"".join(row % (b"1" * 40) + b"\0" for row in rows))
+    fake_git(monkeypatch, tmp_path / "bin", f"cat {tmp_path}/said")
+    assert Repository(repo.path, Clock()).index() == {b"x": b"160000", b"y": b"100755"}
+
+
+def test_the_runs_of_a_repository_are_found_by_its_refs_and_by_their_handoffs(
+    repo: Repo, landing: Landing, tmp_path: Path
+) -> None:
+    """LD-CLI-2: a name that is no run's, and a ref of another form, are none."""
+    state = tmp_path / "state"
+    assert runs(state, repo.path) == ()
+    landing.land(summary(uncommitted=["fresh"], todos=["t"]), repo.path)
+    Landing(tmp_path / "other", "s-a..b").land(summary(uncommitted=["fresh"]), repo.path)
+    Landing(state, "s-todo").land(summary(todos=["t"]), repo.path)
+    Landing(state, "s-nowhere").land(summary(todos=["t"]), None)
+    (state / "landings" / "A").mkdir()
+    repo.git("update-ref", "refs/verdict-core/B/1", "HEAD")
+    assert runs(state, repo.path) == ("s-a..b", "s-s", "s-todo")
+    assert runs(state, None) == ("s-nowhere",)
 
 
 def test_git_is_not_waited_for_longer_than_it_may_take(

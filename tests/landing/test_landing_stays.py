@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,15 @@ def test_what_is_unknown_stays_unknown(repo: Repo, landing: Landing) -> None:
     assert left.unknown == whole.unknown
 
 
+def test_a_look_has_a_deadline_too(repo: Repo, landing: Landing) -> None:
+    """LD-STAY-5, LD-LAND-3: what needs git stays then, and what needs none is looked at."""
+    whole = reported(repo, todos=["t"])
+    assert landing.land(whole, repo.path).unlanded == ()
+    late = landing.remaining(whole, repo.path, deadline=time.monotonic() - 1)
+    assert late == summary(uncommitted=whole.uncommitted)
+    assert landing.remaining(whole, repo.path, deadline=time.monotonic() + 60).count == 0
+
+
 # --- landing again, forgetting, gc ---------------------------------------------------------------
 
 
@@ -309,10 +319,10 @@ def test_a_ref_that_would_say_the_same_is_not_made_again(
     assert len(landing.list(repo.path).handoffs) == 5
 
 
-def test_gc_takes_nothing_while_the_ref_stands(
-    repo: Repo, landing: Landing, whole: Summary
-) -> None:
+def test_gc_takes_nothing_while_the_ref_stands(repo: Repo, landing: Landing) -> None:
     """LD-GONE-1, LD-GONE-2."""
+    whole = reported(repo)
+    assert landing.land(whole, repo.path).unlanded == ()
     oid = repo.git("rev-parse", f"{REF}:a").decode().strip()
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")

@@ -39,7 +39,7 @@ from verdict_core.progress.runs import (
     sealed,
     sealed_at,
 )
-from verdict_core.wire import canonical
+from verdict_core.wire import canonical, digest
 
 RUN = Path("/state/verified-progress/runs/s-a")
 LEDGER = RUN / "ledger.jsonl"
@@ -265,11 +265,11 @@ def test_a_list_that_just_fits_is_not_cut() -> None:
 
 
 def test_a_claim_that_leaves_its_ruling_no_room_is_refused_before_anything_is_verified() -> None:
-    """PG-ENTRY-4."""
+    """PG-ENTRY-4, PG-CLI-5: and leaves no file behind."""
     disk = StrictDisk()
     with pytest.raises(BadValue, match="fit into its line"):
         Ledger(RUN, disk).append(claim_body("x" * CLAIM_BYTES))
-    assert disk.strict_image() == {LEDGER: b""}
+    assert disk.strict_image() == {}
 
 
 def test_the_ruling_on_the_longest_claim_with_all_at_its_cap_fits() -> None:
@@ -359,6 +359,30 @@ def test_a_mark_counts_as_one_at_offset_0_alone() -> None:
     ledger = on(raw + b"\xef\xbb\xbf" + raw)
     assert [(one.line, one.why) for one in ledger.read().damaged] == [(2, "not_json")]
     assert on(b"\xef\xbb\xbf" + raw).append(claim_body())["number"] == 2
+
+
+OF_ANOTHER_FORM = [
+    {"time": "2026-01-02T24:04:05Z"},
+    {"time": "2026-13-02T03:04:05Z"},
+    {"number": 0},
+    {"claim_digest": "a" * 64},
+    {"claim_digest": digest(b"another claim")},
+    {"before": {"count": 1, "digest": "sha256:A"}},
+    {"claim_number": 0},
+    {"report": {"text": "", "length": 0, "digest": "-"}},
+]
+
+
+@pytest.mark.parametrize("changes", OF_ANOTHER_FORM)
+def test_a_line_of_another_form_is_no_entry_though_its_hash_holds(changes: dict[str, Any]) -> None:
+    """PG-READ-2, PG-ENTRY-1."""
+    line = written(claim_body("a"), ruling_body(1, "a")).splitlines()[-1]
+    bare = canonical({**json.loads(line), **changes, "hash": ""})
+    right = hashlib.sha256(bare.replace(b',"hash":""', b"")).hexdigest()
+    resealed = bare.replace(b'"hash":""', b'"hash":"%b"' % right.encode())
+    assert sealed_at(resealed)
+    (damage,) = on(resealed + b"\n").read().damaged
+    assert damage.why == "not_an_entry"
 
 
 def test_each_kind_of_damage_is_located_and_breaks_nothing_else() -> None:

@@ -27,6 +27,9 @@ RUN = Path("/state/verified-progress/runs/s-a")
 TIME = "2026-01-01T00:00:00Z"
 
 
+F1, F2 = digest(b"1"), digest(b"2")
+
+
 def lines(*bodies: dict[str, Any], times: Iterable[str] = ()) -> list[bytes]:
     given = dict(enumerate(times))
     return [
@@ -207,14 +210,14 @@ def test_prog_15_a_verified_round_whose_content_differs_is_stale_and_stays_verif
     disk = StrictDisk()
     ledger = Ledger(RUN, disk)
     scope, claim = "src/parser", "parser handles CRLF"
-    after = {"count": 1, "digest": "F1"}
+    after = {"count": 1, "digest": F1}
     ledger.append(claim_body(claim, scope=scope))
     ledger.append(ruling_body(1, claim, scope=scope, after=after))
     before = disk.strict_image()[RUN / "ledger.jsonl"]
     state = ledger.state()
     assert state.verified_rounds == (1,)
-    assert stale(state, lambda one: {"src/parser": "F2"}[one.scope]) == (1,)
-    assert stale(state, lambda one: {"src/parser": "F1"}[one.scope]) == ()
+    assert stale(state, lambda one: {"src/parser": F2}[one.scope]) == (1,)
+    assert stale(state, lambda one: {"src/parser": F1}[one.scope]) == ()
     assert ledger.state() == state
     assert disk.strict_image()[RUN / "ledger.jsonl"] == before
 
@@ -230,17 +233,17 @@ def test_a_scope_that_has_no_digest_now_is_stale() -> None:
 def test_only_the_last_ruling_of_a_claim_and_only_progress_can_be_stale() -> None:
     bodies = [
         claim_body("a"),
-        ruling_body(1, "a", after={"count": 1, "digest": "F1"}),
+        ruling_body(1, "a", after={"count": 1, "digest": F1}),
         claim_body("a"),
-        ruling_body(3, "a", after={"count": 1, "digest": "F2"}),
+        ruling_body(3, "a", after={"count": 1, "digest": F2}),
         claim_body("b"),
-        ruling_body(5, "b", outcome="evidence", after={"count": 1, "digest": "F1"}),
+        ruling_body(5, "b", outcome="evidence", after={"count": 1, "digest": F1}),
     ]
     asked: list[Standing] = []
 
     def now(one: Standing) -> str:
         asked.append(one)
-        return "F2"
+        return F2
 
     assert stale(project(lines(*bodies)), now) == ()
     assert [(one.round, one.ignored) for one in asked] == [(3, ())]

@@ -19,6 +19,7 @@ from verdict_core.progress.report import (
     decode,
     read_report,
 )
+from verdict_core.wire import digest
 
 GOOD = "Status: complete\nIntegrity: clean\nContract audit: aligned\n"
 BAD = "Status: blocked\nIntegrity: violation\nContract audit: invalid\n"
@@ -564,7 +565,13 @@ EVIDENCE: list[tuple[str, tuple[str, ...], bool]] = [
     ("Evidence:", (), False),
     ("Evidence: none\n", (), False),
     ("Evidence:\n- n/a\n-\n", (), False),
-    ("Evidence:\n\n- a\n", (), False),
+    ("Evidence:\n\n- a\n", ("a",), True),
+    ("## Evidence:\n\n\n- a\n- b\n\n- c\n", ("a", "b"), True),
+    ("Evidence:\n\na\n", (), False),
+    ("Evidence:\n\n> - a\n- b\n", (), False),
+    ("Evidence: none\n\n- a\n", (), False),
+    ("Evidence:\n\n# Notes\n- a\n", (), False),
+    ("Evidence:\n\n- none\n\n- a\n", (), False),
     ("Evidence:\n```\n12 passed\n```\n", (), False),
     ("Evidence:\n> 12 passed\n12 passed\n", (), False),
     ("Evidence:\n    12 passed\n", (), False),
@@ -677,3 +684,36 @@ def test_only_a_mark_at_the_beginning_is_taken_off_an_item(head: str, item: str)
     report = read_report(good + head + item)
     assert report.missing == (item,)
     assert report.status == "incomplete"
+
+
+def test_an_item_is_a_line_without_its_mark_and_the_blanks_at_its_ends() -> None:
+    """PG-REPORT-16."""
+    text = "Missing: \t3.  a\tb \t\n-  - c  d \n  e\n* **N/A**\n1. `None`\n-\n+ f"
+    assert read_report(text).missing == ("a\tb", "- c  d", "e", "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        (
+            "Contract audit: maybe\nContract audit: ?\nStatus: done\nStatus: blocked\n",
+            ["value_not_in_set:Status", "conflicting_control_lines:Status", "integrity_undeclared",
+             "contract_undeclared", "value_not_in_set:Contract",
+             "conflicting_control_lines:Contract", "claim_mismatch"],
+        ),
+        (
+            "Integrity: clean\n<!--\nContract audit: aligned\n-->\nEvidence:\nMissing: a\n"
+            f"Claim: {digest(b'b')}\nIntegrity: suspect\nStatus: complete\n",
+            ["conflicting_control_lines:Integrity", "contract_undeclared",
+             "line_in_doubt:Contract", "complete_with_missing", "complete_without_evidence",
+             "conflicting_control_lines:Claim", "claim_mismatch"],
+        ),
+    ],
+    ids=["labels", "lists and claims"],
+)  # fmt: skip
+def test_reasons_stand_in_one_order_whatever_that_of_the_lines(
+    text: str, reasons: list[str]
+) -> None:
+    """PG-REPORT-17."""
+    report = read_report(f"{text}Claim: {digest(b'a')}\n")
+    assert list(bind(report, digest(b"of the claim")).reasons) == reasons

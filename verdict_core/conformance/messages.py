@@ -134,7 +134,7 @@ def _ledgers() -> st.SearchStrategy[bytes]:
 def requests(op: str, workspace: str) -> st.SearchStrategy[Members]:
     """The members of a request; `workspace` is a directory for guard scopes."""
     document = st.builds(protocol.document, _BYTES[op]()) if op in _BYTES else st.nothing()
-    wait_min, budget = numbers("0", "1", "2", "3"), numbers("16000", "16000", "200", "130")
+    wait_min, budget = numbers("0", "3", "50", "50"), numbers("16000", "16000", "200", "130")
     claim = st.none() | st.just("sha256:" + "a" * 64)
     state = st.none() | st.just({"number": 1, "hash": "0" * 64})
     scope = texts(8) | st.lists(st.sampled_from(_SCOPES), max_size=4).map("/".join)

@@ -88,13 +88,12 @@ def read_reply(line: bytes, number: int, op: str) -> Reply:
         raise WrongType(f"expected an object, got {wire.kind(value)}")
     if type(value.get("id")) is not int or value["id"] != number:
         raise BadValue(f"the reply to another request than {number}", path="$.id", code="other_id")
-    kinds = [kind for kind in _KINDS if kind in value]
-    if len(kinds) != 1:
-        raise BadValue(f"exactly one of {', '.join(_KINDS)} makes a reply")
-    kind = kinds[0]
-    slots: dict[str, Slot] = {"id": wire.integer, kind: _KINDS[kind]}
-    if kind == "result":
-        slots[kind] = SHAPES[op]
+    kinds = {"result": SHAPES[op], **_KINDS}
+    given = [kind for kind in kinds if kind in value]
+    if len(given) != 1:
+        raise BadValue(f"exactly one of {', '.join(kinds)} makes a reply")
+    kind = given[0]
+    slots: dict[str, Slot] = {"id": wire.integer, kind: kinds[kind]}
     asks = op == "judge" and kind in ("result", "refused")
     if asks:
         slots["asked"] = _list(_REQUEST)
@@ -131,10 +130,6 @@ def _score(value: Any, path: str) -> float:
     return float(value)
 
 
-def _any(value: Any, path: str) -> Any:
-    return value
-
-
 def _object(slots: Mapping[str, Slot]) -> Slot:
     return lambda value, path: wire.closed(value, path, slots)
 
@@ -168,7 +163,6 @@ def _answer(value: Any, path: str) -> Any:
 
 
 _KINDS: Mapping[str, Slot] = {
-    "result": _any,
     "refused": _object({"code": wire.text, "path": wire.text}),
     "unsupported": _object({"capability": wire.text}),
     "error": _string,

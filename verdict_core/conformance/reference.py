@@ -22,7 +22,7 @@ from verdict_core.context import (
     judge_document,
     read_answer,
 )
-from verdict_core.context.thresholds import read_thresholds
+from verdict_core.context.thresholds import read_thresholds, threshold
 from verdict_core.corpus import Report
 from verdict_core.errors import VerdictCoreError
 from verdict_core.forbidden import refuse_forbidden
@@ -67,7 +67,11 @@ class Reference:
         return CAPABILITIES
 
     def build(self, summary: bytes, *, max_chars: Any = 16_000) -> Result | Refused:
-        return _said(lambda: build(Summary.from_json(summary), max_chars=max_chars).payload())
+        def run() -> Any:
+            threshold(max_chars, "max_chars")
+            return build(Summary.from_json(summary), max_chars=max_chars).payload()
+
+        return _said(run)
 
     def judge(
         self,
@@ -80,8 +84,9 @@ class Reference:
         service = None if script is None else ScriptedService((script,))
 
         def run() -> Any:
+            threshold(wait_min, "wait_min")
             if safe_max is not None:
-                read_thresholds({"wait_min": wait_min, "safe_max": safe_max})
+                read_thresholds({"safe_max": safe_max})
             return judge(*judge_document(document), wait_min=wait_min, service=service).payload()
 
         return _said(run), tuple(service.asked) if service else ()

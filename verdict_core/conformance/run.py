@@ -4,7 +4,7 @@ In: a command. Out: a `Report`. Laws: an implementation that cannot be talked to
 a suite without vectors or properties is no suite. (SPEC CF-RUN)
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from attrs import frozen
@@ -18,17 +18,14 @@ from verdict_core.conformance.remote import Hello, Remote, Unsupported
 from verdict_core.conformance.report import Report, Settings, rows_of
 from verdict_core.errors import Usage
 
-DEFAULT_SEED = 0
-DEFAULT_EXAMPLES = 100
-
 
 def run(
     child: Child,
     *,
     baseline: str = "",
     only: str | None = None,
-    seed: int = DEFAULT_SEED,
-    examples: int = DEFAULT_EXAMPLES,
+    seed: int = 0,
+    examples: int = 100,
 ) -> Report:
     """Put the suite to a child: all of it, or what names the clause `only`, where `*` stands for
     anything. `baseline` is the text of a file of known failures.
@@ -66,7 +63,7 @@ class _Parcel:
     the ones that are wanted."""
 
     vectors: Sequence[vectors.Vector]
-    properties: dict[str, tuple[str, ...]]
+    properties: Mapping[str, tuple[str, ...]]
     named: Collection[str]
     clauses: Collection[str]
 
@@ -84,7 +81,8 @@ class _Parcel:
 
 
 def _parcel(only: str | None) -> _Parcel:
-    static, properties = vectors.load(), suite.offered()
+    static = vectors.load()
+    properties = {name: one.clauses for name, one in suite.offered().items()}
     named = {vector.clause for vector in static}
     named |= {name for clauses in properties.values() for name in clauses}
     chosen = {name for name in named if only is None or fnmatchcase(name, only)}
@@ -115,7 +113,8 @@ def _asked(
 
 
 def _not_run(parcel: _Parcel, reason: str) -> list[Check]:
-    offered = {vector.id: (vector.clause,) for vector in parcel.vectors} | parcel.properties
+    offered: dict[str, tuple[str, ...]] = {one.id: (one.clause,) for one in parcel.vectors}
+    offered |= parcel.properties
     return [
         Check(id=name, clauses=clauses, fate=Fate.NOT_RUN, reason=reason)
         for name, clauses in offered.items()

@@ -16,6 +16,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from attrs import frozen
 from hypothesis import HealthCheck, Phase, settings
 
 from verdict_core.conformance import parts, plugin
@@ -30,15 +31,23 @@ SHOWN_FAILURES = 3
 Wanted = Callable[[Sequence[str]], bool]
 
 
-def offered() -> dict[str, tuple[str, ...]]:
-    """The properties that ask a subject, with the clauses that each names; nothing is imported."""
+@frozen
+class Property:
+    """Where a property stands, and the clauses that it names."""
+
+    file: Path
+    clauses: tuple[str, ...]
+
+
+def offered() -> dict[str, Property]:
+    """The properties that ask a subject, by name; nothing is imported."""
     found = {}
-    for file in sorted(parts.part("properties").glob("test_*.py")):
+    for file in sorted(parts.part("properties").resolve().glob("test_*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
                 continue
             if plugin.ASKS.intersection(one.arg for one in node.args.args):
-                found[node.name] = _clauses(ast.get_docstring(node))
+                found[node.name] = Property(file, _clauses(ast.get_docstring(node)))
     return found
 
 
@@ -47,6 +56,9 @@ def run(
 ) -> tuple[list[Check], list[str]]:
     """What came of each property that names a wanted clause, and what went wrong beside them."""
     folder = parts.part("properties").resolve()
+    files = {str(one.file) for one in offered().values() if wanted(one.clauses)}
+    if not files:
+        return [], []
     recorder = Recorder(subject, wanted, seed)
     settings.register_profile(
         PROFILE,
@@ -61,8 +73,9 @@ def run(
     # Settings are bound when a module is imported, so none may be left from an earlier run.
     _forget(folder)
     arguments = [
-        str(folder), f"--rootdir={folder}", f"--confcutdir={folder}", "-c", os.devnull,
-        "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "verdict_core.conformance.plugin",
+        *sorted(files), f"--rootdir={folder}", f"--confcutdir={folder}", "-c", os.devnull,
+        "--continue-on-collection-errors", "-p", "no:cacheprovider", "-p", "no:terminal",
+        "-p", "verdict_core.conformance.plugin",
     ]  # fmt: skip
     with _environment():
         status = pytest.main(arguments, plugins=[recorder])

@@ -66,8 +66,7 @@ def _failure(check: str, finds: str, failure: Failure) -> Iterator[str]:
     fault = f": {failure.fault}" if failure.fault else ""
     yield f"  {check}{fault}" + (f", to find {visible(finds)}" if finds else "")
     yield f"    send      {_cut(failure.send)}"
-    if failure.expected:
-        yield f"    expected  {_cut(visible(failure.expected))}"
+    yield f"    expected  {_cut(visible(failure.expected))}"
     yield f"    came      {_cut(visible(failure.came)) or '(no reply)'}"
     yield from (f"    {'because' if n == 0 else '':8}  {line}" for n, line in _lines(failure))
 

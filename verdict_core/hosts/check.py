@@ -13,8 +13,9 @@ from attrs import evolve
 
 from verdict_core import git
 from verdict_core.context import FIELDS, Service, Summary, build, judge
+from verdict_core.errors import Usage
 from verdict_core.hosts import cli, land, people
-from verdict_core.readers import claude_code, git_status
+from verdict_core.readers import claude_find, codex_find, formats, git_status
 from verdict_core.readers.reading import Note, Reading, combine
 
 
@@ -22,6 +23,7 @@ def run(
     *,
     repo: str | None,
     record: str | None,
+    record_format: str | None,
     summary: str | None,
     progress: str | None,
     state_dir: str | None,
@@ -31,10 +33,15 @@ def run(
     as_json: bool,
 ) -> int:
     """Print the judgement and give its exit status."""
-    readings = gather(repo=repo, record=record, summary=summary, progress=progress)
-    whole, landed = _unlanded(
-        combine(readings), Path(repo) if repo is not None else None, state_dir
+    readings = gather(
+        repo=repo,
+        record=record,
+        record_format=record_format,
+        summary=summary,
+        progress=progress,
     )
+    place = Path(repo) if repo is not None else None
+    whole, landed = _unlanded(combine(readings), place, state_dir)
     state = build(whole, max_chars=max_chars)
     judgement = judge(whole, state, wait_min=wait_min, service=service)
     notes = [*(note for reading in readings for note in reading.notes), *landed]
@@ -65,15 +72,22 @@ def _unlanded(
 
 
 def gather(
-    *, repo: str | None, record: str | None, summary: str | None, progress: str | None
+    *,
+    repo: str | None,
+    record: str | None,
+    record_format: str | None = None,
+    summary: str | None,
+    progress: str | None,
 ) -> list[Reading]:
     """The readings, in the order in which their items stand in a field. (SPEC RD-SUM-1)"""
+    if record_format is not None and record is None:
+        raise Usage("this is the format of a --record, and none is given", path="--format")
     readings = []
     if summary is not None:
         readings.append(_given(Summary.from_json(cli.read_input(summary))))
     readings.append(git_status.read(Path(repo) if repo is not None else None))
     if record is not None:
-        readings.append(claude_code.read(Path(record), named=True))
+        readings.append(formats.read(Path(record), named=True, format=record_format))
     elif summary is None:
         readings.append(_newest(Path(repo) if repo is not None else None))
     if progress is not None:
@@ -102,13 +116,21 @@ def _newest(repo: Path | None) -> Reading:
     """The newest record of the repository that was named; else of the directory where one stands,
     or of the top level around it, where the session may have been started."""
     directory = repo or Path.cwd()
-    found = claude_code.find_newest(directory)
+    found = _newest_of(directory)
     if found is None and repo is None:
         with suppress(git.GitFailed):
-            found = claude_code.find_newest(git.find_top(directory))
+            found = _newest_of(git.find_top(directory))
     if found is None:
-        text = f"no Claude Code session record of {directory.absolute()} was found; give --record"
-        return Reading("claude-code", {}, notes=(Note("claude-code", "no_record", text),))
-    reading = claude_code.read(found)
-    named = Note("claude-code", "record", f"the newest record of this directory: {found}")
+        text = f"no session record of {directory.absolute()} was found (Claude Code, Codex);"
+        note = Note(formats.READER, "no_record", f"{text} give --record")
+        return Reading(formats.READER, {}, notes=(note,))
+    reading = formats.read(found)
+    named = Note(reading.reader, "record", f"the newest record of this directory: {found}")
     return evolve(reading, notes=(named, *reading.notes))
+
+
+def _newest_of(directory: Path) -> Path | None:
+    """The record of either harness that was written last. (SPEC RD-FMT-5)"""
+    claude = claude_find.find_newest(directory)
+    since = 0 if claude is None else claude.stat().st_mtime_ns
+    return codex_find.find_newest(directory, since=since) or claude

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from verdict_core import wire
 from verdict_core.context import DEFAULT_MAX_CHARS, DEFAULT_WAIT_MIN, Service, Verdict
 from verdict_core.errors import BadConfig, Unreadable, Usage, VerdictCoreError
-from verdict_core.hosts import hook_options, land_options, progress_options
+from verdict_core.hosts import hook_options, land_options, mcp_options, progress_options
 
 EXIT_CRASH = 70
 EXIT_INTERRUPTED = 130
@@ -55,10 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refuse(error: VerdictCoreError, *, as_json: bool) -> int:
     if as_json:
-        refused = {"code": error.code, "path": error.path, "message": error.message}
-        emit_json({"refused": {name: _sendable(text) for name, text in refused.items()}})
+        emit_json({"refused": refusal(error)})
     print(f"verdict-core: {error}", file=sys.stderr)
     return error.exit_status
+
+
+def refusal(error: VerdictCoreError) -> dict[str, str]:
+    """The object that says what was refused, where and why. (SPEC CV-CLI-5)"""
+    refused = {"code": error.code, "path": error.path, "message": error.message}
+    return {name: _sendable(text) for name, text in refused.items()}
 
 
 def _sendable(text: str) -> str:
@@ -73,7 +78,8 @@ def _parser() -> argparse.ArgumentParser:
 
     check = _command(commands, "check", _check, "read this repository and session, judge, say why")
     check.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
-    check.add_argument("--record", metavar="FILE", help="a Claude Code session record")
+    check.add_argument("--record", metavar="FILE", help="a session record of any harness")
+    check.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
     check.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
     check.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
     land_options.state_directory(check)
@@ -110,6 +116,10 @@ def _parser() -> argparse.ArgumentParser:
     hook_options.add(hook.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser))
     land_options.add(commands, _command)
     _conformance_options(commands)
+
+    mcp = mcp_options.add(commands)
+    _thresholds(mcp, wait_min=True, max_chars=True)
+    _asks(mcp)
     return parser
 
 
@@ -124,7 +134,7 @@ def _conformance_options(commands: Any) -> None:
     parser.set_defaults(run=_conformance)
     parser.add_argument("--json", metavar="FILE", help="write the whole report here, too")
     parser.add_argument("--baseline", metavar="FILE", help="known failures, as NAME: REASON")
-    parser.add_argument("--examples", metavar="N", default="100", help="a property (default: 100)")
+    parser.add_argument("--examples", metavar="N", help="a property (100), or an operation (500)")
     parser.add_argument("--seed", metavar="N", default="0", help="of what is random (default: 0)")
     parser.add_argument("--only", metavar="CLAUSE", help="of this id; * stands for anything")
     parser.add_argument("--time-limit", metavar="S", default="5", help="seconds for a reply")
@@ -183,6 +193,7 @@ def _check(options: argparse.Namespace) -> int:
     return check.run(
         repo=options.repo,
         record=options.record,
+        record_format=options.format,
         summary=options.summary,
         progress=options.progress,
         state_dir=options.state_dir,

@@ -18,6 +18,7 @@ from verdict_core.errors import BadConfig, Unwritable, Usage
 from verdict_core.hosts import cli
 
 SERVE = ["serve"]
+EXAMPLES, EXAMPLES_AGAINST = "100", "500"
 _NEEDED = ("hypothesis", "pytest")
 
 
@@ -27,7 +28,7 @@ def run(
     baseline: str | None,
     only: str | None,
     seed: str,
-    examples: str,
+    examples: str | None,
     time_limit: str,
     against: str | None,
     json: str | None,
@@ -36,6 +37,7 @@ def run(
     """Run what the options say and give its exit status. Everything else is a refusal."""
     if command == SERVE:
         return _serve()
+    examples = examples or (EXAMPLES if against is None else EXAMPLES_AGAINST)
     settings = {"seed": cli.number(seed, "--seed"), "examples": _positive(examples, "--examples")}
     limit = _seconds(time_limit)
     known = "" if baseline is None else cli.read_input(baseline).decode(errors="replace")

@@ -73,6 +73,7 @@ def _read(options: argparse.Namespace) -> Summary:
         check.gather(
             repo=options.repo,
             record=options.record,
+            record_format=options.format,
             summary=options.summary,
             progress=options.progress,
         )

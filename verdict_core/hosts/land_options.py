@@ -15,6 +15,7 @@ def add(commands: Any, command: Command) -> None:
     land = command(commands, "land", _run, "write unlanded work down, and bring it back")
     land.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
     land.add_argument("--record", metavar="FILE", help="a session record")
+    land.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
     land.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
     land.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
     state_directory(land)

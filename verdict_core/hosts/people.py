@@ -58,7 +58,8 @@ def judgement(
             unread = " (not read whole)" if field in judged.unknown else ""
             lines.append(f"{field}: {len(items)}{unread}")
             lines += [f"  - {visible(item)}" for item in items]
-    lines += ["", "why:", f"  {', '.join(judged.reasons)}", f"  {_because(judged, wait_min)}"]
+    lines += [""] if lines[-1] else []
+    lines += ["why:", f"  {', '.join(judged.reasons)}", f"  {_because(judged, wait_min)}"]
     lines += ["what would change the answer:", *_changes(summary, judged, wait_min)]
     if notes:
         lines += ["noticed:", *(f"  {n.reader}: {visible(n.text)} ({n.code})" for n in notes)]
@@ -85,6 +86,8 @@ def _changes(summary: Summary, judged: Judgement, wait_min: int) -> list[str]:
         f"  {field} is unknown: have it read whole, or give it with --summary"
         for field in judged.unknown
     ]
+    if judged.count:
+        lines.append("  all of it: `verdict-core land` writes it down outside the session")
     if judged.count > wait_min:
         lines.append(f"  {wait_min} open items or fewer are no longer preserve_first by count")
     return lines or ["  any open item, or a field that could not be read"]

@@ -20,7 +20,7 @@ from verdict_core.progress.fingerprint import take
 from verdict_core.progress.ledger import Ledger
 from verdict_core.progress.projection import Standing, stale
 from verdict_core.progress.runs import run_directory, run_id
-from verdict_core.progress.scope import GuardScope, resolve
+from verdict_core.progress.scope import resolve
 from verdict_core.progress.verifier import CheckVerifier, CommandVerifier, Verifier
 
 EXIT_EVIDENCE = 10
@@ -44,6 +44,16 @@ def ledger_of(options: argparse.Namespace) -> Ledger:
 
 def run_verify(options: argparse.Namespace) -> int:
     """`progress verify`. (SPEC PG-CLI-1)"""
+    episode = episode_of(options)
+    if options.json:
+        cli.emit_json(episode_answer(episode))
+    else:
+        cli.emit(_text(episode))
+    return 0 if episode.ruling.outcome is Outcome.PROGRESS else EXIT_EVIDENCE
+
+
+def episode_of(options: argparse.Namespace) -> Episode:
+    """The episode that the options ask for. Without a command nobody is asked. (PG-EPI-5)"""
     ledger = ledger_of(options)
     home = options.harness_home or os.environ.get("DSH_HOME")
     scope = resolve(
@@ -53,20 +63,17 @@ def run_verify(options: argparse.Namespace) -> int:
         harness_home=Path(home) if home else None,
         ignores=options.ignore,
     )
-    episode = verify(
-        options.claim, scope, _verifier(options, scope), ledger, progress=_progress_line()
-    )
-    if options.json:
-        cli.emit_json(_payload(episode))
-    else:
-        cli.emit(_text(episode))
-    return 0 if episode.ruling.outcome is Outcome.PROGRESS else EXIT_EVIDENCE
+    verifier = verifier_of(options, scope.workspace)
+    return verify(options.claim, scope, verifier, ledger, progress=_progress_line())
 
 
-def _verifier(options: argparse.Namespace, scope: GuardScope) -> Verifier:
+def verifier_of(options: argparse.Namespace, workspace: Path) -> Verifier | None:
+    """The verifier that the options name, or None. Raises BadConfig, VerifierRefused."""
     argv = options.command
+    if not argv:
+        return None
     if options.sandbox:
-        argv = sandbox.sandboxed(argv, scope.workspace)
+        argv = sandbox.sandboxed(argv, workspace)
     kind = CheckVerifier if options.check else CommandVerifier
     try:
         return kind(argv, float(options.timeout))
@@ -89,7 +96,8 @@ def _progress_line() -> Callable[[int, int], None] | None:
     return show
 
 
-def _payload(episode: Episode) -> Mapping[str, Any]:
+def episode_answer(episode: Episode) -> Mapping[str, Any]:
+    """The object that says what came of an episode. (SPEC PG-CLI-1)"""
     ruling = episode.ruling
     return {
         "outcome": ruling.outcome,
@@ -126,18 +134,14 @@ def _text(episode: Episode) -> str:
 
 def run_ledger(options: argparse.Namespace) -> int:
     """`progress ledger`: the entries, and where what is none lies. (SPEC PG-CLI-2)"""
-    ledger = ledger_of(options)
-    reading = ledger.read()
-    damaged = [
-        {"line": d.line, "offset": d.offset, "length": d.length, "why": d.why}
-        for d in reading.damaged
-    ]
+    answer = ledger_answer(options)
     if options.json:
-        answer = {"run": ledger.directory.name, "entries": reading.entries, "damaged": damaged}
-        cli.emit_json({**answer, "torn": reading.torn})
+        cli.emit_json(answer)
         return 0
-    lines = [f"{ledger.path}: {len(reading.entries)} entries, {len(damaged)} damaged lines"]
-    for entry in reading.entries:
+    entries, damaged = answer["entries"], answer["damaged"]
+    path = ledger_of(options).path
+    lines = [f"{path}: {len(entries)} entries, {len(damaged)} damaged lines"]
+    for entry in entries:
         ruled = entry.get("outcome") or "claimed"
         lines.append(f"{entry['number']:>6} {entry['time']} {ruled}: {visible(entry['claim'])}")
         if entry.get("reasons"):
@@ -147,12 +151,24 @@ def run_ledger(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_state(options: argparse.Namespace) -> int:
-    """`progress state`: what the entries come to, and what is stale now. (SPEC PG-CLI-3)"""
+def ledger_answer(options: argparse.Namespace) -> dict[str, Any]:
+    """The object that shows a ledger. (SPEC PG-CLI-2)"""
+    ledger = ledger_of(options)
+    reading = ledger.read()
+    damaged = [
+        {"line": d.line, "offset": d.offset, "length": d.length, "why": d.why}
+        for d in reading.damaged
+    ]
+    run = ledger.directory.name
+    return {"run": run, "entries": reading.entries, "damaged": damaged, "torn": reading.torn}
+
+
+def state_answer(options: argparse.Namespace) -> dict[str, Any]:
+    """The object that says what a run comes to. (SPEC PG-CLI-3)"""
     ledger = ledger_of(options)
     state = ledger.state()
     old = stale(state, lambda one: _digest_now(one, Path(options.workspace)))
-    answer: dict[str, Any] = {
+    return {
         "run": ledger.directory.name,
         "number": state.number,
         "verified_rounds": state.verified_rounds,
@@ -167,16 +183,22 @@ def run_state(options: argparse.Namespace) -> int:
         ],
         "open_items": [{"round": one.round, "item": one.item} for one in state.open_items],
     }
+
+
+def run_state(options: argparse.Namespace) -> int:
+    """`progress state`: what the entries come to, and what is stale now. (SPEC PG-CLI-3)"""
+    answer = state_answer(options)
     if options.json:
         cli.emit_json(answer)
         return 0
-    lines = [f"{ledger.path}: {len(state.verified_rounds)} rounds verified, {len(old)} stale now"]
+    path, rounds, old = ledger_of(options).path, answer["verified_rounds"], answer["stale"]
+    lines = [f"{path}: {len(rounds)} rounds verified, {len(old)} stale now"]
     for word in ("verified", "rejected", "pending"):
         for one in answer[word]:
             mark = " (stale: the content is no longer the same)" if one["round"] in old else ""
             why = f" ({', '.join(one['reasons'])})" if one.get("reasons") else ""
             lines.append(f"  {word} {one['round']}: {visible(one['claim'])}{why}{mark}")
-    lines += [f"  open {one.round}: {visible(one.item)}" for one in state.open_items]
+    lines += [f"  open {one['round']}: {visible(one['item'])}" for one in answer["open_items"]]
     cli.emit("\n".join([*lines, ""]))
     return 0
 

@@ -120,11 +120,14 @@ class Landing:
                 handoff = handoffs.write(self.directory, payload)
         return Landed(taken.ref, handoff or self._newest(summary), unlanded)
 
-    def remaining(self, summary: Summary, top: Path | None) -> Summary:
+    def remaining(
+        self, summary: Summary, top: Path | None, *, deadline: float | None = None
+    ) -> Summary:
         """The summary without what is landed, looked at anew: a path leaves it while a ref of the
         run holds it as it is now, an item while a readable handoff of this session holds the same
-        string. Raises nothing: what cannot be looked at stays. (SPEC LD-STAY)"""
-        return self._remaining(summary, _Place.of(top, Clock()))
+        string. `deadline` is as for `land`. Raises nothing: what cannot be looked at stays.
+        (SPEC LD-STAY)"""
+        return self._remaining(summary, _Place.of(top, Clock(deadline)))
 
     def list(self, top: Path | None) -> Kept:
         """All that is kept of the run, in the repository of `top` and in the state directory.
@@ -237,7 +240,8 @@ class Landing:
 
     def _nothing(self, number: int | None) -> Unreadable:
         path = f"{NAMESPACE}/{self.name}/{'' if number is None else number}"
-        return Unreadable("nothing is landed there", path=path)
+        text = "nothing is landed there; `land --list` names the runs that landed"
+        return Unreadable(text, path=path)
 
 
 def runs(state_directory: Path, top: Path | None) -> tuple[str, ...]:
@@ -268,8 +272,10 @@ class _Place:
         if top is None:
             return cls(None, clock, None, _NO_TOP)
         real = Path(os.path.realpath(top))
+        if clock.passed:
+            return cls(real, clock, None, _LATE)
         try:
-            return cls(real, clock, Repository(named_top(top), clock), _NO_TOP)
+            return cls(real, clock, Repository(named_top(top, limit=clock.left()), clock), _NO_TOP)
         except GitFailed as failure:
             return cls(real, clock, None, Unfit(failure.code, failure.message))
 

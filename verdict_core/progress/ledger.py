@@ -130,6 +130,8 @@ class Ledger:
         draft = drafted(body)
         if self._poisoned:
             raise self._fault("ledger_poisoned", "a write or sync of this handle failed before")
+        # What would not even fit as the first entry leaves no file behind.
+        sealed(draft, number=1, time=_now(), run=self.directory.name, prev=ZEROS)
         with self._os_errors("append_failed"):
             fd = self._opened()
             try:

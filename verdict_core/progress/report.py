@@ -261,16 +261,28 @@ def _evidence(lines: Iterable[Line]) -> Iterator[list[str]]:
     """The items under each Evidence heading: lines of the report's own that declare nothing.
     (SPEC PG-REPORT-12)"""
     items: list[str] | None = None
+    is_fresh = is_apart = False
     for line in _from(Label.EVIDENCE, lines):
-        if items is not None and (line.label or _is_heading(line) or is_blank(line.text)):
+        if items is not None and _ends_evidence(line, is_fresh, is_apart):
             yield items
             items = None
         if line.label is Label.EVIDENCE:
             items = list(_items(line.value))
+            is_fresh, is_apart = not line.value, False
+        elif is_blank(line.text):
+            is_apart = True
         elif items is not None and line.standing is Standing.OWN:
+            is_fresh = is_apart = False
             items.extend(_items(line.text))
     if items is not None:
         yield items
+
+
+def _ends_evidence(line: Line, is_fresh: bool, is_apart: bool) -> bool:
+    """Blank lines right below a heading are passed over, but only a list stands apart from it."""
+    if is_blank(line.text):
+        return not is_fresh
+    return bool(line.label) or _is_heading(line) or (is_apart and not is_item(line.text))
 
 
 def _from(label: Label, lines: Iterable[Line]) -> Iterator[Line]:

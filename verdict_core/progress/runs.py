@@ -32,13 +32,17 @@ REPORT_BYTES = 256 << 10
 LIST_BYTES = 96 << 10
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
+_TIME = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?Z",
+    re.ASCII,
+)
 # `format` and `hash` are neighbours in every entry, so one search finds both.
 _MARK = f',"format":"{FORMAT}","hash":"'.encode()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MEMBER = len(',"hash":"')
 _NUMBER = b',"number":'
 _HEX = re.compile(r"[0-9a-f]{64}")
+_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 Slot = Callable[[Any, str], Any]
 
 
@@ -108,7 +112,13 @@ def _list(slot: Slot) -> Slot:
     return read
 
 
-_TREE = _object({"count": integer, "digest": text})
+def _ordinal(value: Any, path: str) -> int:
+    if integer(value, path) == 0:
+        raise BadValue("lines are counted from 1", path=path)
+    return int(value)
+
+
+_TREE = _object({"count": integer, "digest": _matching(_SHA256)})
 _CONTROLS = ("status", "integrity", "contract")
 _LISTS: Mapping[str, Slot] = {
     "changed": _list(_object({"change": text, "path": text})),
@@ -127,7 +137,7 @@ _ASKED: Mapping[str, Slot] = {
     "before": _or_null(_TREE),
 }
 _RULED: Mapping[str, Slot] = {
-    "claim_number": integer,
+    "claim_number": _ordinal,
     "after": _or_null(_TREE),
     "declared": _object(dict.fromkeys(_CONTROLS, _or_null(text))),
     "final": _object(dict.fromkeys(_CONTROLS, text)),
@@ -142,14 +152,14 @@ _BODIES: Mapping[str, Mapping[str, Slot]] = {
 # What the ledger adds, so that no caller can get it wrong.
 _ADDED: Mapping[str, Slot] = {
     "format": _one_of(FORMAT),
-    "number": integer,
+    "number": _ordinal,
     "time": _matching(_TIME),
     "run": text,
-    "claim_digest": text,
+    "claim_digest": _matching(_SHA256),
     "prev": _matching(_HEX),
     "hash": _matching(_HEX),
 }
-_REPORT = _object({"text": _string, "length": integer, "digest": text})
+_REPORT = _object({"text": _string, "length": integer, "digest": _matching(_SHA256)})
 _ENTRIES: Mapping[str, Mapping[str, Slot]] = {
     "claim": {**_ASKED, **_ADDED},
     "ruling": {
@@ -306,7 +316,10 @@ class Line:
             return Why.NOT_AN_ENTRY
         if canonical(said) != self.bare:
             return Why.NOT_AN_ENTRY
-        return said if sealed_at(self.bare) else Why.HASH
+        if not sealed_at(self.bare):
+            return Why.HASH
+        is_of_claim = said["claim_digest"] == digest(said["claim"].encode())
+        return said if is_of_claim else Why.NOT_AN_ENTRY
 
 
 def bare(raw: bytes, offset: int) -> bytes:

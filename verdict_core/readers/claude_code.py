@@ -29,9 +29,9 @@ from verdict_core.readers.session import FIELDS, line_notes, nothing
 __all__ = ["FIELDS", "READER", "find_newest", "read"]
 
 READER = "claude-code"
-_CHUNK = 1 << 16
+_CHUNK = 1 << 20
 # Up to this length a line is parsed as fast as it is skimmed, and damage in it is seen.
-_SHORT = 2048
+_SHORT = 512
 _COUNTED = {
     "compactions": "compactions in the record",
     "synthetic_answer": "answers that the host gave instead of the assistant",

@@ -72,13 +72,13 @@ class Listener:
     inherited: int = 0
     subagent: bool = False
     notes: dict[str, str] = field(factory=dict)
+    # What waits for the result of each call.
+    pending: dict[str, list[_Waiting]] = field(factory=dict)
+    # The terminals in which a commit is still running, so that its output can come later.
+    terminals: dict[str, _Commit] = field(factory=dict)
     _meta: Mapping[str, Any] = field(factory=dict)
     _copied: bool = False
     _marked: bool = False
-    # What waits for the result of each call.
-    _pending: dict[str, list[_Waiting]] = field(factory=dict)
-    # Terminals in which a commit is still running.
-    _terminals: dict[str, _Commit] = field(factory=dict)
     _proposed: str | None = None
 
     def hear(self, row: Object) -> None:
@@ -101,15 +101,6 @@ class Listener:
         elif kind == "retained_context":
             self._retained(number, payload)
 
-    def wants_result(self, call: str) -> bool:
-        """Whether the result of this call may be an event."""
-        return call in self._pending
-
-    @property
-    def waits(self) -> bool:
-        """Whether the result of any call may be an event."""
-        return bool(self._pending)
-
     @property
     def in_parent(self) -> bool:
         """Rows so far are a copy of the parent's, until a result says that they are over."""
@@ -123,11 +114,6 @@ class Listener:
         if self.subagent or self._meta.get("forked_from_id") is None:
             return False
         return self._meta.get("history_base") is not None or not self._copied
-
-    @property
-    def watches_terminals(self) -> bool:
-        """A commit is still running in a terminal, so that its output can come later."""
-        return bool(self._terminals)
 
     @property
     def _start(self) -> int | None:
@@ -199,7 +185,7 @@ class Listener:
 
     def _retained(self, number: int, payload: Mapping[str, Any]) -> None:
         """Answers that the host keeps; those of a call that was heard come with its result."""
-        if payload.get("type") != "verified_answer" or payload.get("call_id") in self._pending:
+        if payload.get("type") != "verified_answer" or payload.get("call_id") in self.pending:
             return
         given = payload.get("questions")
         found: dict[str, str] = {}
@@ -240,7 +226,7 @@ class Listener:
                 return
             self._proposed = words.proposed(text) or self._proposed
             final = payload.get("phase") == "final_answer"
-            self.events.append(flow.Answer(number, text if shell.asks(text) else None, final))
+            self.events.append(flow.Answer(text if shell.asks(text) else None, final))
 
     def _call(self, number: int, kind: str, payload: Mapping[str, Any]) -> None:
         call, name = str(payload.get("call_id")), str(payload.get("name"))
@@ -255,7 +241,7 @@ class Listener:
         elif name in SHELLS:
             self._command(number, call, given)
         elif name == STDIN_TOOL:
-            commit = self._terminals.get(str(mapping(given).get("session_id")))
+            commit = self.terminals.get(str(mapping(given).get("session_id")))
             if commit is not None:
                 self._wait(call, commit)
         else:
@@ -290,7 +276,7 @@ class Listener:
         self._wait(call, _Change(tool, scripted))
 
     def _wait(self, call: str, thing: _Waiting) -> None:
-        self._pending.setdefault(call, []).append(thing)
+        self.pending.setdefault(call, []).append(thing)
 
     def _ask(self, number: int, call: str, given: Mapping[str, Any], *, scripted: bool) -> None:
         asked = given.get("questions")
@@ -323,7 +309,7 @@ class Listener:
             self._leave_parent(number)
             return
         call = str(payload.get("call_id"))
-        for thing in self._pending.pop(call, ()):
+        for thing in self.pending.pop(call, ()):
             match thing:
                 case _Ask():
                     found = words.answers(output, thing.questions)
@@ -336,8 +322,8 @@ class Listener:
 
     def _leave_parent(self, number: int) -> None:
         self.events.clear()
-        self._pending.clear()
-        self._terminals.clear()
+        self.pending.clear()
+        self.terminals.clear()
         self._proposed = None
         self._marked, self.own, self.inherited = True, number + 1, number + 1
 
@@ -360,7 +346,9 @@ class Listener:
     def _committed(self, commit: _Commit, output: str) -> None:
         terminal = words.running_session(output)
         if terminal is not None:
-            self._terminals[terminal] = commit
+            self.terminals[terminal] = commit
+        elif words.exit_code(output) is not None:
+            self.terminals = {t: c for t, c in self.terminals.items() if c is not commit}
         over = words.exit_code(output) == 0 and not commit.scripted
         if shell.committed(output, over=over):
             self.events.append(flow.Committed(commit.row))

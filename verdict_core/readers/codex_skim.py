@@ -9,11 +9,12 @@ record reads the same. (SPEC RD-LINE-4, RD-CX)
 import re
 from collections.abc import Iterator
 from enum import Enum
+from io import BytesIO
 
 from attrs import define, field, frozen
 
 from verdict_core.readers.codex_events import Listener
-from verdict_core.readers.flow import Work, add_work
+from verdict_core.readers.flow import Answer, Work, add_work
 from verdict_core.readers.session import Unread
 
 
@@ -26,11 +27,13 @@ class _Skip(Enum):
     CALL = 4  # whether it is of a tool that matters
     RESULT = 5  # whether its call waits for it
     COMPACTION = 6
+    MESSAGE = 7  # whether it is the assistant's, and asks nothing
 
 
 # An enumeration's member is looked up slowly.
-_NOTHING, _ITEM, _THOUGHT, _CALL, _RESULT, _COMPACTION = _Skip
+_NOTHING, _ITEM, _THOUGHT, _CALL, _RESULT, _COMPACTION, _MESSAGE = _Skip
 _WORKS, _RESTS = Work
+_ANSWER, _FINAL = Answer(), Answer(final=True)
 # What every other kind of row says is left to the parser.
 _KINDS = {
     _Skip.NOTHING: (
@@ -42,6 +45,7 @@ _KINDS = {
     _Skip.ITEM: ("event_msg", "item_completed"),
     _Skip.THOUGHT: ("response_item", "reasoning"),
     _Skip.CALL: ("response_item", "function_call custom_tool_call local_shell_call"),
+    _Skip.MESSAGE: ("response_item", "message"),
     _Skip.RESULT: ("response_item", "function_call_output custom_tool_call_output"),
 }
 _APART = {
@@ -53,26 +57,30 @@ _HEAD, _NEAR = 160, 400
 # A call without one of these in its line changes no plan, asks nothing, and does not commit. What
 # is escaped could spell anything.
 _NEEDLES = (b"update_plan", b"commit", b"request_user_input", b"_goal", b"\\u00")
+_WATCHING = (*_NEEDLES, b"write_stdin")
+# With these a text ends in no question mark, nor in what may close behind one.
+_PLAIN_ENDS = frozenset(b".:,;!0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 @frozen
 class _Shape:
     """What to look for in a record that has a space, or none, after each colon and comma.
 
-    `stamp` is the length of a head up to its type where no number stands between; `rare` stands in
-    each row, is rare elsewhere, and is quickly found; `kinds` has what to do by the bytes from a
-    row's type to its payload's, `apart` by those from a row's type to its payload.
+    `stamp` is the length of a head up to its type where no number stands between; `kinds` has what
+    to do by the bytes from a row's type to its payload's, `apart` by those from a row's type to its
+    payload.
     """
 
     row: bytes
     stamp: int
     payload: bytes
-    rare: bytes
     kind: bytes
     type: bytes
     kinds: dict[bytes, _Skip]
     apart: dict[bytes, _Skip]
     call: "re.Pattern[bytes]"
+    answer: "re.Pattern[bytes]"
+    final: bytes
     item: "re.Pattern[bytes]"
 
 
@@ -83,26 +91,28 @@ def _shape(space: str) -> _Shape:
     return _Shape(
         row=spaced('{"timestamp"='),
         stamp=len(spaced('{"timestamp"="2026-11-30T18:15:55.980Z";')),
-        payload=spaced('"payload"={'),
-        rare=spaced('";"payload"={"'),
-        kind=spaced('"payload"={"type"="'),
+        payload=spaced('";"payload"={"'),
+        kind=spaced('";"payload"={"type"="'),
         type=spaced('"type"="'),
         kinds={
             spaced(f'"type"="{row}";"payload"={{"type"="{kind}'): skip
             for skip, (row, kinds) in _KINDS.items()
             for kind in kinds.split()
         },
-        apart={spaced(f'"type"="{row}";'): skip for skip, rows in _APART.items() for row in rows},
+        apart={spaced(f'"type"="{row}'): skip for skip, rows in _APART.items() for row in rows},
         call=re.compile(spaced(r'";(?:"id"="[^"\\]*";)?"call_id"="([^"\\]+)"')),
+        answer=re.compile(
+            spaced(
+                r'";(?:"id"="[^"\\]*";)?"role"="assistant";(?:"phase"="\w+";)?'
+                r'"content"=\[\{"type"="output_text";"text"="'
+            )
+        ),
+        final=spaced('"phase"="final_answer"'),
         item=re.compile(spaced(r'"item"=\{"type"="(\w+)"')),
     )
 
 
 _COMPACT, _SPACED = _shape(""), _shape(" ")
-
-
-# Start and end of a line, what can be skipped of it, and where its kind ends.
-_Line = tuple[int, int, _Skip | None, int]
 
 
 @define
@@ -115,73 +125,68 @@ class Skimmer:
     def unread(self, chunk: bytes) -> Iterator[Unread]:
         """The lines of a chunk that need parsing; the rows of all others are counted.
         (SPEC RD-LINE-4)"""
+        if b"\0" in chunk:
+            yield from ((0, 0, line) for line in BytesIO(chunk))
+            return
         if chunk.startswith(_SPACED.row):
             self._shape = _SPACED
-        listener, count, size = self._listener, 0, 0
-        for start, stop, skip, end in self._lines(chunk):
-            # Where a sub-agent's copied rows end is told by rows that are skimmed otherwise.
+        listener, shape, find = self._listener, self._shape, chunk.find
+        known, payload, stamp = shape.kinds.get, shape.payload, shape.stamp
+        begin = start = count = 0
+        place, size, length = find(payload), len(chunk), len(shape.kind)
+        while start < size:
+            stop = find(b"\n", start) + 1 or size
+            if start < place < stop:
+                end = find(b'"', place + length)
+                skip = known(chunk[start + stamp : end]) or self._other(chunk, start, place, end)
+                place = find(payload, place + 1)
+            else:
+                skip = None
             if (
                 skip
+                # A second row in the line has a payload of its own.
+                and not 0 < place < stop
+                and chunk[stop - 3 : stop] == b"}}\n"
+                and chunk.startswith(shape.row, start)
+                # Where a sub-agent's copied rows end is told by rows that are skimmed otherwise.
                 and not listener.subagent
                 and (skip is _NOTHING or self._take(chunk, start, stop, skip, end))
             ):
                 count += 1
-                size += stop - start
             else:
                 listener.rows += count
-                yield count, size, chunk[start:stop]
-                count = size = 0
-        listener.rows += count
-        yield count, size, b""
-
-    def _lines(self, chunk: bytes) -> list[_Line]:
-        """The lines of a chunk. When anything is odd in it nothing is skipped."""
-        shape, lines, start, size = self._shape, list[_Line](), 0, len(chunk)
-        find, known = chunk.find, shape.kinds.get
-        row, kind, length, stamp = shape.row, shape.kind, len(shape.kind), shape.stamp
-        others = 0
-        while start < size:
-            stop = find(b"\n", start) + 1 or size
-            place = find(kind, start, start + _HEAD)
-            end = find(b'"', place + length)
-            skip = known(chunk[start + stamp : end])
-            if skip is None:
-                skip, end = self._other(chunk, start, stop)
-            if chunk[stop - 3 : stop] != b"}}\n" or not chunk.startswith(row, start):
-                skip = None
-            if skip is None:
-                others += chunk.count(shape.rare, start, stop) - 1
-            lines.append((start, stop, skip, end))
+                yield count, start - begin, chunk[start:stop]
+                begin, count = stop, 0
+                while 0 < place < stop:
+                    place = find(payload, place + 1)
             start = stop
-        # A second row in a line has a payload of its own.
-        if b"\0" in chunk or chunk.count(shape.rare) != len(lines) + others:
-            return [(start, stop, None, 0) for start, stop, _, _ in lines]
-        return lines
+        listener.rows += count
+        yield count, size - begin, b""
 
-    def _other(self, chunk: bytes, start: int, stop: int) -> tuple[_Skip | None, int]:
-        """What can be skipped of a line that has a number in its head, or a payload without a
-        type; and where the head ends."""
+    def _other(self, chunk: bytes, start: int, place: int, end: int) -> _Skip | None:
+        """What can be skipped of a line that has a number in its head, or whose payload has no
+        type."""
         shape = self._shape
-        place = chunk.find(shape.payload, start, min(start + _HEAD, stop))
         begin = chunk.rfind(shape.type, start, place)
-        end = chunk.find(b'"', place + len(shape.kind), stop)
-        return shape.kinds.get(chunk[begin:end]) or shape.apart.get(chunk[begin:place]), end
+        return shape.kinds.get(chunk[begin:end]) or shape.apart.get(chunk[begin:place])
 
     def _take(self, chunk: bytes, start: int, stop: int, skip: _Skip, end: int) -> bool:
         """Whether the row can be skipped; then it is heard that the assistant worked."""
         listener = self._listener
         if skip is _RESULT:
-            if listener.waits:
+            if listener.pending:
                 call = self._shape.call.match(chunk, end, stop)
-                if call is None or listener.wants_result(call[1].decode()):
+                if call is None or call[1].decode() in listener.pending:
                     return False
         elif skip is _CALL:
-            if listener.watches_terminals or any(
-                chunk.find(needle, start, stop) >= 0 for needle in _NEEDLES
-            ):
-                return False
+            needles = _WATCHING if listener.terminals else _NEEDLES
+            for needle in needles:
+                if chunk.find(needle, start, stop) >= 0:
+                    return False
             add_work(listener.events, _WORKS)
             return True
+        elif skip is _MESSAGE:
+            return self._message(chunk, stop, end)
         elif skip is _COMPACTION:
             listener.compactions += 1
             return True
@@ -189,4 +194,22 @@ class Skimmer:
             item = self._shape.item.search(chunk, end, min(end + _NEAR, stop))
             return item is not None and item[1] not in (b"UserMessage", b"Plan")
         add_work(listener.events, _RESTS)
+        return True
+
+    def _message(self, chunk: bytes, stop: int, end: int) -> bool:
+        """Whether it is one text of the assistant that surely asks nothing and proposes nothing."""
+        shape = self._shape
+        head = shape.answer.match(chunk, end, stop)
+        if head is None:
+            return False
+        # An escaped quote can stand here, or the end of the text.
+        close = chunk.find(b'"}]', head.end(), stop)
+        if (
+            chunk[close - 1] not in _PLAIN_ENDS
+            or chunk.find(b"proposed_plan", end, stop) >= 0
+            or chunk.find(b"compaction_output", close, stop) >= 0
+        ):
+            return False
+        final = chunk.find(shape.final, end, stop) >= 0
+        self._listener.events.append(_FINAL if final else _ANSWER)
         return True

@@ -65,7 +65,7 @@ class Listener:
             case "user/message":
                 self._message(number, data)
             case "assistant/message":
-                self._answer(number, mapping(data.get("message")))
+                self._answer(mapping(data.get("message")))
             case "tool/call":
                 self._call(number, data)
             case "tool/result":
@@ -117,14 +117,14 @@ class Listener:
         if _is_person(data):
             self.events.append(flow.Said(number, text_of(data.get("content"))))
 
-    def _answer(self, number: int, message: Mapping[str, Any]) -> None:
+    def _answer(self, message: Mapping[str, Any]) -> None:
         blocks = message.get("content")
         kinds = [mapping(one).get("type") for one in blocks] if isinstance(blocks, list) else []
         if "tool-call" in kinds:
             flow.add_work(self.events, flow.Work.CALL)
             return
         text = text_of(blocks)
-        self.events.append(flow.Answer(number, text if shell.asks(text) else None))
+        self.events.append(flow.Answer(text if shell.asks(text) else None))
 
     def _call(self, number: int, data: Mapping[str, Any]) -> None:
         flow.add_work(self.events, flow.Work.CALL)

@@ -28,7 +28,6 @@ class Answer:
     """A text of the assistant. `asks`: the text, where it ends in a question mark. `final`: the
     harness calls it the last of its turn."""
 
-    row: int
     asks: str | None = None
     final: bool = False
 
@@ -38,6 +37,10 @@ class Work(Enum):
 
     CALL = 1
     REST = 2
+
+
+# An enumeration's member is looked up slowly.
+_CALL, _REST = Work
 
 
 @frozen
@@ -131,8 +134,12 @@ Event = (
 
 
 def add_work(events: list[Event], work: Work) -> None:
-    """Appends work, of which one event without a break is as good as many."""
-    if not events or events[-1] is not work:
+    """Appends work. Without a break one event is as good as many, and a call says all that other
+    work says."""
+    last = events[-1] if events else None
+    if last is _REST:
+        events[-1] = work
+    elif last is not _CALL:
         events.append(work)
 
 

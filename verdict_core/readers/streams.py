@@ -8,9 +8,9 @@ that ends too early gives what it holds and is torn. (SPEC RD-ZST)
 import importlib
 import stat
 from collections.abc import Iterable, Iterator
-from io import BufferedReader, FileIO
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from attrs import define, field
 
@@ -40,13 +40,12 @@ class Source:
         Raises OSError, and NoZstd where it is compressed and nothing reads that. (SPEC RD-ZST-1)"""
         if not stat.S_ISREG(self.path.stat().st_mode):
             raise OSError(f"{self.path} is not a file")
-        with BufferedReader(FileIO(self.path), _CHUNK + len(_MAGIC)) as stream:
-            if stream.peek(len(_MAGIC)).startswith(_MAGIC):
-                yield from _cut(self._unpacked(stream))
-            while chunk := stream.read(_CHUNK):
-                yield chunk + stream.readline()
+        with FileIO(self.path) as stream:
+            packed = stream.read(len(_MAGIC)) == _MAGIC
+            stream.seek(0)
+            yield from _cut(self._unpacked(stream) if packed else _read(stream))
 
-    def _unpacked(self, stream: IO[bytes]) -> Iterator[bytes]:
+    def _unpacked(self, stream: FileIO) -> Iterator[bytes]:
         zstd = _zstd()
         frame = None
         data = stream.read(_CHUNK)
@@ -67,17 +66,24 @@ class Source:
         self.torn = frame is not None
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    rest: list[bytes] = []
+def _read(stream: FileIO) -> Iterator[memoryview]:
+    # One buffer for all pieces: each is copied before the next is read.
+    buffer = memoryview(bytearray(_CHUNK))
+    while size := stream.readinto(buffer):
+        yield buffer[:size]
+
+
+def _cut(pieces: "Iterable[bytes | memoryview]") -> Iterator[bytes]:
+    """The pieces as chunks that end behind a 0x0A; what is behind the last one is the last."""
+    rest = b""
     for piece in pieces:
-        end = piece.rfind(b"\n") + 1
-        if not end:
-            rest.append(piece)
-            continue
-        yield b"".join((*rest, piece[:end]))
-        rest = [piece[end:]]
-    if last := b"".join(rest):
-        yield last
+        chunk = rest + piece
+        end = chunk.rfind(b"\n", len(rest)) + 1
+        rest = chunk[end:]
+        if end:
+            yield chunk[:end] if rest else chunk
+    if rest:
+        yield rest
 
 
 def _frame(zstd: Any) -> Any:
