@@ -83,7 +83,9 @@ def makes_repository(command: str) -> bool:
 def committed(output: str, *, over: bool) -> bool:
     """Whether a commit succeeded: its output shows it, or it came to its end without an error
     (`over`) and does not say that there was nothing to commit."""
-    return _SHOWN_COMMIT.search(output) is not None or (over and not _NO_COMMIT.search(output))
+    # Looking at the beginning of each line takes long.
+    shown = (output.startswith("[") or "\n[" in output) and _SHOWN_COMMIT.search(output)
+    return bool(shown) or (over and not _NO_COMMIT.search(output))
 
 
 def _bare(command: str) -> str:

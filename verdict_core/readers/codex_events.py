@@ -317,7 +317,7 @@ class Listener:
                         self.events.append(flow.Answered(number, found))
                 case _Commit():
                     self._committed(thing, output)
-                case _Change():
+                case _:
                     self._changed(number, call, thing, output)
 
     def _leave_parent(self, number: int) -> None:

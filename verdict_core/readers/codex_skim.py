@@ -13,7 +13,7 @@ from io import BytesIO
 
 from attrs import define, field, frozen
 
-from verdict_core.readers.codex_events import Listener
+from verdict_core.readers.codex_events import PATCH_TOOL, Listener
 from verdict_core.readers.flow import Answer, Work, add_work
 from verdict_core.readers.session import Unread
 
@@ -66,15 +66,14 @@ _PLAIN_ENDS = frozenset(b".:,;!0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM
 class _Shape:
     """What to look for in a record that has a space, or none, after each colon and comma.
 
-    `stamp` is the length of a head up to its type where no number stands between; `kinds` has what
-    to do by the bytes from a row's type to its payload's, `apart` by those from a row's type to its
-    payload.
+    `row` is how a row begins; what is behind that is looked at. `stamp` is where its type stands if
+    no number comes before it, and `quote`, from there, is inside the payload's type. `kinds` has
+    what to do by the bytes from the row's type to its payload's; `apart` by how those begin.
     """
 
     row: bytes
     stamp: int
-    payload: bytes
-    kind: bytes
+    quote: int
     type: bytes
     kinds: dict[bytes, _Skip]
     apart: dict[bytes, _Skip]
@@ -82,6 +81,7 @@ class _Shape:
     answer: "re.Pattern[bytes]"
     final: bytes
     item: "re.Pattern[bytes]"
+    patch: bytes
 
 
 def _shape(space: str) -> _Shape:
@@ -89,17 +89,20 @@ def _shape(space: str) -> _Shape:
         return text.replace("=", ":" + space).replace(";", "," + space).encode()
 
     return _Shape(
-        row=spaced('{"timestamp"='),
-        stamp=len(spaced('{"timestamp"="2026-11-30T18:15:55.980Z";')),
-        payload=spaced('";"payload"={"'),
-        kind=spaced('";"payload"={"type"="'),
+        row=spaced('{"timestamp"="20'),
+        stamp=len(spaced('26-11-30T18:15:55.980Z";')),
+        quote=len(spaced('"type"="response_item";"payload"={"type"="')) + 1,
         type=spaced('"type"="'),
         kinds={
             spaced(f'"type"="{row}";"payload"={{"type"="{kind}'): skip
             for skip, (row, kinds) in _KINDS.items()
             for kind in kinds.split()
         },
-        apart={spaced(f'"type"="{row}'): skip for skip, rows in _APART.items() for row in rows},
+        apart={
+            spaced(f'"type"="{row}";"payload"={{"'): skip
+            for skip, rows in _APART.items()
+            for row in rows
+        },
         call=re.compile(spaced(r'";(?:"id"="[^"\\]*";)?"call_id"="([^"\\]+)"')),
         answer=re.compile(
             spaced(
@@ -108,6 +111,7 @@ def _shape(space: str) -> _Shape:
             )
         ),
         final=spaced('"phase"="final_answer"'),
+        patch=spaced(f'"name"="{PATCH_TOOL}"'),
         item=re.compile(spaced(r'"item"=\{"type"="(\w+)"')),
     )
 
@@ -130,86 +134,96 @@ class Skimmer:
             return
         if chunk.startswith(_SPACED.row):
             self._shape = _SPACED
-        listener, shape, find = self._listener, self._shape, chunk.find
-        known, payload, stamp = shape.kinds.get, shape.payload, shape.stamp
-        begin = start = count = 0
-        place, size, length = find(payload), len(chunk), len(shape.kind)
-        while start < size:
-            stop = find(b"\n", start) + 1 or size
-            if start < place < stop:
-                end = find(b'"', place + length)
-                skip = known(chunk[start + stamp : end]) or self._other(chunk, start, place, end)
-                place = find(payload, place + 1)
-            else:
-                skip = None
+        listener, shape = self._listener, self._shape
+        known, stamp, quote = shape.kinds.get, shape.stamp, shape.stamp + shape.quote
+        # What is behind the head of a row ends where the next one begins, whatever stands between.
+        held, *pieces = chunk.split(shape.row)
+        count = size = 0
+        if held.endswith(b"\n"):
+            yield from ((0, 0, line) for line in BytesIO(held))
+            held = b""
+        for piece in pieces:
+            end = piece.find(b'"', quote)
+            skip = known(piece[stamp:end])
+            if skip is None:
+                skip, end = self._other(piece)
             if (
                 skip
-                # A second row in the line has a payload of its own.
-                and not 0 < place < stop
-                and chunk[stop - 3 : stop] == b"}}\n"
-                and chunk.startswith(shape.row, start)
+                and not held
+                and piece.endswith(b"}}\n")
+                and piece.find(b"\n") == len(piece) - 1
                 # Where a sub-agent's copied rows end is told by rows that are skimmed otherwise.
                 and not listener.subagent
-                and (skip is _NOTHING or self._take(chunk, start, stop, skip, end))
+                and (skip is _NOTHING or self._take(piece, skip, end))
             ):
                 count += 1
-            else:
+                size += len(piece)
+                continue
+            held += shape.row + piece
+            if held.endswith(b"\n"):
                 listener.rows += count
-                yield count, start - begin, chunk[start:stop]
-                begin, count = stop, 0
-                while 0 < place < stop:
-                    place = find(payload, place + 1)
-            start = stop
+                size += count * len(shape.row)
+                for line in BytesIO(held):
+                    yield count, size, line
+                    count = size = 0
+                held = b""
         listener.rows += count
-        yield count, size - begin, b""
+        yield count, size + count * len(shape.row), b""
+        yield from ((0, 0, line) for line in BytesIO(held))
 
-    def _other(self, chunk: bytes, start: int, place: int, end: int) -> _Skip | None:
-        """What can be skipped of a line that has a number in its head, or whose payload has no
-        type."""
+    def _other(self, piece: bytes) -> tuple[_Skip | None, int]:
+        """What can be skipped of a row that has a number in its head, or whose payload has no type;
+        and where its payload's type ends."""
         shape = self._shape
-        begin = chunk.rfind(shape.type, start, place)
-        return shape.kinds.get(chunk[begin:end]) or shape.apart.get(chunk[begin:place])
+        start = piece.find(shape.type, 0, _HEAD)
+        end = piece.find(b'"', start + shape.quote)
+        skip = shape.kinds.get(piece[start:end])
+        if skip is None:
+            for begin, apart in shape.apart.items():
+                if piece.startswith(begin, start):
+                    return apart, end
+        return skip, end
 
-    def _take(self, chunk: bytes, start: int, stop: int, skip: _Skip, end: int) -> bool:
+    def _take(self, piece: bytes, skip: _Skip, end: int) -> bool:
         """Whether the row can be skipped; then it is heard that the assistant worked."""
         listener = self._listener
         if skip is _RESULT:
             if listener.pending:
-                call = self._shape.call.match(chunk, end, stop)
+                call = self._shape.call.match(piece, end)
                 if call is None or call[1].decode() in listener.pending:
                     return False
         elif skip is _CALL:
-            needles = _WATCHING if listener.terminals else _NEEDLES
-            for needle in needles:
-                if chunk.find(needle, start, stop) >= 0:
-                    return False
+            if piece.find(self._shape.patch, end, end + _NEAR) < 0:
+                for needle in _WATCHING if listener.terminals else _NEEDLES:
+                    if needle in piece:
+                        return False
             add_work(listener.events, _WORKS)
             return True
         elif skip is _MESSAGE:
-            return self._message(chunk, stop, end)
+            return self._message(piece, end)
         elif skip is _COMPACTION:
             listener.compactions += 1
             return True
         elif skip is _ITEM:
-            item = self._shape.item.search(chunk, end, min(end + _NEAR, stop))
+            item = self._shape.item.search(piece, end, end + _NEAR)
             return item is not None and item[1] not in (b"UserMessage", b"Plan")
         add_work(listener.events, _RESTS)
         return True
 
-    def _message(self, chunk: bytes, stop: int, end: int) -> bool:
+    def _message(self, piece: bytes, end: int) -> bool:
         """Whether it is one text of the assistant that surely asks nothing and proposes nothing."""
         shape = self._shape
-        head = shape.answer.match(chunk, end, stop)
+        head = shape.answer.match(piece, end)
         if head is None:
             return False
         # An escaped quote can stand here, or the end of the text.
-        close = chunk.find(b'"}]', head.end(), stop)
+        close = piece.find(b'"}]', head.end())
         if (
-            chunk[close - 1] not in _PLAIN_ENDS
-            or chunk.find(b"proposed_plan", end, stop) >= 0
-            or chunk.find(b"compaction_output", close, stop) >= 0
+            piece[close - 1] not in _PLAIN_ENDS
+            or b"proposed_plan" in piece
+            or piece.find(b"compaction_output", close) >= 0
         ):
             return False
-        final = chunk.find(shape.final, end, stop) >= 0
+        final = piece.find(shape.final, end) >= 0
         self._listener.events.append(_FINAL if final else _ANSWER)
         return True

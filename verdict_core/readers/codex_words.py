@@ -72,8 +72,7 @@ def running_session(output: str) -> str | None:
 
 def command_of(given: Any) -> str:
     """The shell command that a call runs: a text, or a list of arguments."""
-    if not isinstance(given, dict):
-        return ""
+    given = mapping(given)
     command = given.get("cmd", given.get("command"))
     if not isinstance(command, list):
         return command if isinstance(command, str) else ""

@@ -66,24 +66,22 @@ class Source:
         self.torn = frame is not None
 
 
-def _read(stream: FileIO) -> Iterator[memoryview]:
-    # One buffer for all pieces: each is copied before the next is read.
-    buffer = memoryview(bytearray(_CHUNK))
-    while size := stream.readinto(buffer):
-        yield buffer[:size]
+def _read(stream: FileIO) -> Iterator[bytes]:
+    while piece := stream.read(_CHUNK):
+        yield piece
 
 
-def _cut(pieces: "Iterable[bytes | memoryview]") -> Iterator[bytes]:
+def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The pieces as chunks that end behind a 0x0A; what is behind the last one is the last."""
-    rest = b""
+    rest: list[bytes | memoryview] = []
     for piece in pieces:
-        chunk = rest + piece
-        end = chunk.rfind(b"\n", len(rest)) + 1
-        rest = chunk[end:]
+        end = piece.rfind(b"\n") + 1
         if end:
-            yield chunk[:end] if rest else chunk
-    if rest:
-        yield rest
+            yield b"".join((*rest, memoryview(piece)[:end]))
+            rest.clear()
+        rest.append(piece[end:])
+    if last := b"".join(rest):
+        yield last
 
 
 def _frame(zstd: Any) -> Any:
