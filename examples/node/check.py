@@ -9,32 +9,28 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+
+from verdict_core.conformance.checks import Fate
+from verdict_core.conformance.child import Child
+from verdict_core.conformance.report import Report
+from verdict_core.conformance.run import run
+from verdict_core.conformance.text import text_of
 
 HERE = Path(__file__).parent
-NODE = ["node", str(HERE / "main.mjs")]
+NODE = ("node", str(HERE / "main.mjs"))
 CONSEQUENCES = HERE / "consequences.json"
 
 
-def report_on(command: list[str], *options: str) -> Mapping[str, Any]:
-    """What the conformance command says of an implementation."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        ours = [sys.executable, "-m", "verdict_core", "conformance", *options, "--json", file.name]
-        done = subprocess.run([*ours, "--", *command], capture_output=True, text=True)
-        said = json.loads(Path(file.name).read_bytes() or "null")
-    if not said:
-        sys.exit(f"{' '.join(command)}: {done.stderr}")
-    return {**said, "text": done.stdout}
+def report_on(fault: str | None, only: str | None) -> Report:
+    """What the suite, or a clause of it, says of the implementation, or of one with a fault."""
+    return run(Child(NODE if fault is None else (*NODE, "--fault", fault)), only=only)
 
 
-def failed(clause: str, *options: str) -> list[str]:
-    """The clauses that fail where the fault of one is switched on."""
-    report = report_on([*NODE, "--fault", clause], *options)
-    return [row["clause"] for row in report["clauses"] if row["fate"] == "failed"]
+def failed(fault: str, only: str | None) -> list[str]:
+    """The clauses that fail with a fault."""
+    return [row.clause for row in report_on(fault, only).rows if row.fate is Fate.FAILED]
 
 
 def main() -> int:
@@ -44,14 +40,11 @@ def main() -> int:
     listed = subprocess.run([*NODE, "--faults"], capture_output=True, check=True).stdout
     faults: dict[str, str] = json.loads(listed)
 
-    with ThreadPoolExecutor(2) as pool:
-        sound = pool.submit(report_on, NODE)
-        found = {
-            clause: pool.submit(failed, clause, *([] if whole else ["--only", clause]))
-            for clause in faults
-        }
-    fell = {clause: one.result() for clause, one in found.items()}
-    print(sound.result()["text"])
+    with ProcessPoolExecutor(2) as pool:
+        sound = pool.submit(report_on, None, None)
+        found = {one: pool.submit(failed, one, None if whole else one) for one in faults}
+        fell = {clause: one.result() for clause, one in found.items()}
+    print(text_of(sound.result()))
     missed = [clause for clause in faults if clause not in fell[clause]]
     for clause in missed:
         print(f"{clause} does not fail where {faults[clause]}")
@@ -59,7 +52,7 @@ def main() -> int:
         others = {name: [one for one in all_ if one != name] for name, all_ in fell.items()}
         CONSEQUENCES.write_text(json.dumps(others, indent=1) + "\n", encoding="utf-8")
     print(f"{len(faults) - len(missed)} of {len(faults)} seeded faults are found by their clause")
-    return 1 if missed or sound.result()["outcome"] != "passed" else 0
+    return sound.result().exit_status or bool(missed)
 
 
 if __name__ == "__main__":
