@@ -15,7 +15,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--records", type=Path, default=RECORDS, help="a folder of records")
     parser.add_argument("--only", metavar="GLOB", default="*", help="ids to run")
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--processes", type=int, default=3)
     options = parser.parse_args()
     began = time.monotonic()
     try:

@@ -22,21 +22,24 @@ def mutated(source: str, fragment: str, replacement: str, within: str = "") -> s
     Both are expressions, or both are statements; an empty replacement is `pass`. `within` narrows
     the search to a function, a class, a method (`Class.method`) or an assigned name. Raises Misfit.
     """
+    return ast.unparse(fitted(source, fragment, replacement, within)) + "\n"
+
+
+def fitted(source: str, fragment: str, replacement: str, within: str = "") -> ast.Module:
+    """The same as a tree, which is had sooner. It compiles. Raises Misfit."""
     tree = ast.parse(source)
-    before = ast.dump(tree)
     wanted, fresh = _parsed(fragment, replacement)
+    if list(map(ast.dump, wanted)) == list(map(ast.dump, fresh)):
+        raise Misfit("the replacement is the fragment")
     places = list(_places(_scope(tree, within), wanted))
     if len(places) != 1:
         raise Misfit(f"the fragment stands there {len(places)} times, not once")
     places[0](fresh)
-    if ast.dump(tree) == before:
-        raise Misfit("the replacement is the fragment")
     try:
-        text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-        compile(text, "<mutant>", "exec", dont_inherit=True)
+        compile(ast.fix_missing_locations(tree), "<mutant>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise Misfit(f"the fault does not compile: {error}") from None
-    return text
+    return tree
 
 
 def _parsed(fragment: str, replacement: str) -> tuple[list[ast.AST], list[Any]]:

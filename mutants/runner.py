@@ -2,13 +2,13 @@
 
 In: faults. Out: a verdict on each, and a table. Laws: a fault is killed by the failure of its named
 test alone; what cannot be found, compiled or run is broken, never killed; nothing to run is a
-failure. Every named test passes on the package as it is, or it finds nothing.
+failure. The very case that failed passes on the package as it is, or it found nothing.
 """
 
-import compileall
 import gc
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -17,7 +17,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
@@ -33,7 +33,11 @@ from mutants.leftovers import sweep
 # For each test that a process is given.
 TIME_LIMIT_S = 120.0
 # What an assertion compared is not asked for here, so none is rewritten.
-_OPTIONS = ("-q", "--no-header", "--assert=plain", "-p", "no:cacheprovider")
+_OPTIONS = ["-q", "--no-header", "--assert=plain"]
+# Parts of pytest that no test needs here, and that take time in each process.
+for _name in ("cacheprovider", "unraisableexception", "threadexception", "faulthandler", "doctest",
+              "junitxml", "pastebin", "stepwise", "setuponly", "setupplan"):  # fmt: skip
+    _OPTIONS += ["-p", f"no:{_name}"]
 # What a mistake in a replacement raises, and what Hypothesis says when it could not do its work.
 _NO_FINDING = (
     "NameError",
@@ -65,10 +69,12 @@ class Verdict:
 
 @frozen
 class _Job:
-    """Tests to be run in a process of their own, on the package with a fault, or as it is."""
+    """Tests to be run in a process of their own: on the package with a fault, or, as far as they
+    are among `cases`, on the package as it is."""
 
     tests: tuple[str, ...]
     fault: Fault | None = None
+    cases: frozenset[str] = frozenset()
 
 
 @frozen
@@ -82,48 +88,64 @@ class _Outcome:
     misfit: str | None = None
 
 
-def run(faults: Sequence[Fault], *, processes: int = 2) -> tuple[list[Verdict], dict[str, str]]:
-    """A verdict on each fault; and the files whose named tests do not pass on the package as it is,
-    with what they say: those find nothing, whatever they said about a fault."""
-    files: dict[str, set[str]] = {}
-    for fault in faults:
-        files.setdefault(_file(fault), set()).add(fault.killed_by)
-    jobs = [
-        *(_Job(tuple(sorted(tests))) for _, tests in sorted(files.items())),
-        *(_Job((fault.killed_by,), fault) for fault in faults),
-    ]
-    outcomes = list(_all(jobs, processes)) if jobs else []
-    failing = {
-        job.tests[0].partition("::")[0]: outcome.said
-        for job, outcome in outcomes
-        if job.fault is None and outcome.status != 0
-    }
+def run(faults: Sequence[Fault], *, processes: int = 3) -> tuple[list[Verdict], dict[str, str]]:
+    """A verdict on each fault; and the files of which a case that failed under a fault fails on the
+    package as it is too, with what they say: those find nothing."""
+    if not faults:
+        return [], {}
+    with _ready({_file(fault) for fault in faults}) as top:
+        jobs = [_Job((fault.killed_by,), fault) for fault in faults]
+        found = list(_all(jobs, processes, top))
+        again = list(_all(_without_faults(found), processes, top))
+    failing = {_of(job.tests[0]): end.said for job, end in again if end.status != 0}
     verdicts = [
         Verdict(job.fault, *judged(job.fault, outcome, failing), outcome.seconds)
-        for job, outcome in outcomes
+        for job, outcome in found
         if job.fault is not None
     ]
     return verdicts, failing
 
 
+def _without_faults(found: Iterable[tuple[_Job, _Outcome]]) -> list[_Job]:
+    """For each file the cases that found a fault: they have to pass where there is none. The
+    longest come first."""
+    tests: dict[str, set[str]] = {}
+    cases: dict[str, set[str]] = {}
+    for job, outcome in found:
+        for name, _ in _findings(job.tests[0], outcome):
+            tests.setdefault(_of(name), set()).add(_test(job.tests[0]))
+            cases.setdefault(_of(name), set()).add(name)
+    files = sorted(cases, key=lambda file: -len(cases[file]))
+    return [_Job(tuple(sorted(tests[file])), cases=frozenset(cases[file])) for file in files]
+
+
+def _findings(test: str, outcome: _Outcome) -> list[tuple[str, str]]:
+    """The cases of the test that failed, and with what."""
+    own = (f"{test}[", f"{test}::")
+    return [
+        (name, raised)
+        for name, when, raised in outcome.failures
+        if when == "call" and (name == test or name.startswith(own))
+    ]
+
+
 def _file(fault: Fault) -> str:
-    return fault.killed_by.partition("::")[0]
+    return _of(fault.killed_by)
+
+
+def _of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def judged(fault: Fault, outcome: _Outcome, failing: Container[str] = ()) -> tuple[Fate, str]:
     """What the run of its test says about a fault; nothing where that fails without one."""
-    test = fault.killed_by
     if _file(fault) in failing:
         return Fate.BROKEN, f"{_file(fault)} fails without a fault"
     if outcome.misfit is not None:
         return Fate.BROKEN, outcome.misfit
     if outcome.status == 0:
         return Fate.SURVIVED, ""
-    calls = [
-        raised
-        for name, when, raised in outcome.failures
-        if when == "call" and (name == test or name.startswith((f"{test}[", f"{test}::")))
-    ]
+    calls = [raised for _, raised in _findings(fault.killed_by, outcome)]
     if outcome.status != 1 or not calls:
         last = outcome.said.strip().splitlines()[-1:]
         return Fate.BROKEN, f"the test did not fail but ended with {outcome.status}: {last}"
@@ -146,22 +168,28 @@ def report(verdicts: Sequence[Verdict], write: Callable[[str], object] = print) 
     return bool(verdicts) and counts[Fate.KILLED] == len(verdicts)
 
 
-def _all(jobs: Sequence[_Job], processes: int) -> Iterator[tuple[_Job, _Outcome]]:
-    """Each job's outcome. The parent has what the tests need imported, so that a fork is ready."""
-    waiting, running = list(jobs), dict[int, tuple[_Job, Path, float]]()
+@contextmanager
+def _ready(files: Iterable[str]) -> Iterator[Path]:
+    """An empty folder, while what the tests of these files need is imported: a fork is quick."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as top:
-        _compile(Path(top, "compiled"))
-        _warm({test.partition("::")[0] for job in jobs for test in job.tests})
-        while waiting or running:
-            while waiting and len(running) < processes:
-                job = waiting.pop(0)
-                place = Path(top, str(len(waiting)))
-                place.mkdir()
-                running[_started(job, place)] = job, place, time.monotonic()
-            pid, status = _ended(running)
-            job, place, began = running.pop(pid)
-            sweep(place)
-            yield job, _outcome(place, status, time.monotonic() - began)
+        _keep_compiled(Path(top, "compiled"))
+        _warm(files)
+        yield Path(top)
+
+
+def _all(jobs: Sequence[_Job], processes: int, top: Path) -> Iterator[tuple[_Job, _Outcome]]:
+    """Each job's outcome, as they come in."""
+    waiting, running = list(jobs), dict[int, tuple[_Job, Path, float]]()
+    while waiting or running:
+        while waiting and len(running) < processes:
+            job = waiting.pop(0)
+            place = Path(tempfile.mkdtemp(dir=top))
+            running[_started(job, place)] = job, place, time.monotonic()
+        pid, status = _ended(running)
+        job, place, began = running.pop(pid)
+        sweep(place)
+        yield job, _outcome(place, status, time.monotonic() - began)
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _warm(files: Iterable[str]) -> None:
@@ -189,7 +217,9 @@ def _warm(files: Iterable[str]) -> None:
 
 def _is_ours(module: ModuleType) -> bool:
     places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
-    return any(place and ROOT in Path(place).parents for place in places)
+    # The environment may stand in the checkout.
+    above = [Path(place).parents for place in places if place]
+    return any(ROOT in folders and Path(sys.prefix) not in folders for folders in above)
 
 
 def _quick_hypothesis() -> None:
@@ -207,13 +237,11 @@ def _quick_hypothesis() -> None:
     settings.load_profile("mutants")
 
 
-def _compile(cache: Path) -> None:
+def _keep_compiled(cache: Path) -> None:
     """Compile everything once, apart from the checkout, for all the processes to come."""
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(cache)
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    for folder in ("verdict_core", "tests", "properties"):
-        compileall.compile_dir(ROOT / folder, quiet=2)
 
 
 def _started(job: _Job, place: Path) -> int:
@@ -245,7 +273,7 @@ def _done(job: _Job, place: Path) -> dict[str, Any]:
     exchange.enter(str(ROOT), str(place), target, source)
     import pytest
 
-    watch = Watch()
+    watch = Watch(job.cases)
     # Where a fault was found is looked at by nobody; what fails without one is.
     traceback = "short" if fault is None else "no"
     options = ["-x", f"--tb={traceback}", f"--basetemp={place / 'tmp'}"]
@@ -254,16 +282,28 @@ def _done(job: _Job, place: Path) -> dict[str, Any]:
 
 
 class Watch:
-    """Remembers what failed, in which phase, and with what."""
+    """Remembers what failed, in which phase, and with what. Of a test that has some of `cases` no
+    other runs; all of them do where it has none, as where a fault gave them other names."""
 
-    def __init__(self) -> None:
+    def __init__(self, cases: Container[str] = ()) -> None:
         self.failures: list[tuple[str, str, str]] = []
+        self._cases = cases
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        chosen = {_test(item.nodeid) for item in items if item.nodeid in self._cases}
+        items[:] = [
+            item for item in items if item.nodeid in self._cases or _test(item.nodeid) not in chosen
+        ]
 
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
         kind = call.excinfo.type
         module = "" if kind.__module__ in ("builtins", "_pytest.outcomes") else kind.__module__
         name = f"{module}.{kind.__qualname__}".lstrip(".")
         self.failures.append((node.nodeid, getattr(report, "when", "collect"), name))
+
+
+def _test(case: str) -> str:
+    return case.partition("[")[0]
 
 
 def _ended(running: dict[int, tuple[_Job, Path, float]]) -> tuple[int, int]:

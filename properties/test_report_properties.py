@@ -177,6 +177,7 @@ def test_every_text_is_a_report(subject: Subject, text: str) -> None:
 
 
 @given(st.binary() | st.lists(st.binary(max_size=4) | lines().map(str.encode)).map(b"\n".join))
+@example(b"Missing: a\xffb")
 def test_every_bytes_are_a_text(subject: Subject, data: bytes) -> None:
     """PG-REPORT-15."""
     text = data.decode(errors="replace")

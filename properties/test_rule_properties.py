@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from verdict_core.conformance.door import (
@@ -112,6 +112,7 @@ def test_an_unknown_field_is_never_safe(subject: Subject) -> None:
 
 
 @given(summaries(), st.sampled_from(FIELDS), texts(), st.integers(0, 6), st.sampled_from(SCRIPTS))
+@example({**EMPTY, "todos": ["a", "b"]}, "todos", "c", 0, SCRIPTS[0])
 def test_adding_an_item_never_moves_a_verdict_towards_safe(
     subject: Subject, summary: dict[str, Any], field: str, item: str, wait_min: int, script: Script
 ) -> None:

@@ -3,15 +3,17 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mutants import automatic, runner
 from mutants.automatic import Mutant, mutants_of, touched, wrong
 from mutants.faults import RECORDS, ROOT, BadRecord, Fault, by_hand
-from mutants.fragments import Misfit, mutated
+from mutants.fragments import Misfit, fitted, mutated
 from mutants.generated import _all_bounds_have_faults, from_data
 from mutants.prose import only_words_differ
 
@@ -130,8 +132,8 @@ def test_the_mutated_module_reaches_a_child_process(tmp_path: Path) -> None:
         ({"fragment": "len(self.absent)"}, "the fragment stands there 0 times"),
         ({"replacement": "len(self.todo_s)"}, "1 killed"),
         ({"replacement": "undefined_name"}, "not found, but NameError"),
-        ({"killed_by": "tests/test_clauses.py::test_of_nothing"}, "finds none"),
-        ({"killed_by": "tests/no_such_file.py::test_x"}, "finds none"),
+        ({"killed_by": "tests/test_clauses.py::test_of_nothing"}, "did not fail but ended with 4"),
+        ({"killed_by": "tests/no_such_file.py::test_x"}, "did not fail but ended with 4"),
     ],
 )
 def test_a_fault_that_is_not_killed_by_its_test_is_red(
@@ -191,7 +193,7 @@ def test_every_fault_fits_exactly_once() -> None:
     for fault in faults:
         source = (ROOT / fault.target).read_text(encoding="utf-8")
         try:
-            mutated(source, fault.fragment, fault.replacement, fault.within)
+            fitted(source, fault.fragment, fault.replacement, fault.within)
         except Misfit as error:
             misfits[fault.id] = str(error)
     assert misfits == {}
@@ -234,6 +236,41 @@ def test_only_the_failure_of_the_named_test_kills(
     assert runner.judged(FAULT, outcome)[0] == fate
     # Whatever it said: a test that fails anyway finds nothing.
     assert runner.judged(FAULT, outcome, {"f"})[0] == "broken"
+
+
+@pytest.mark.parametrize(("status", "fate"), [(0, "killed"), (1, "broken"), (-9, "broken")])
+def test_what_fails_without_a_fault_too_finds_none(
+    status: int, fate: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[runner._Job] = []
+
+    def ran(
+        jobs: Sequence[runner._Job], processes: int, top: Path
+    ) -> Iterator[tuple[runner._Job, runner._Outcome]]:
+        for job in jobs:
+            asked.append(job)
+            failed = runner._Outcome(1, (("f::t[1-[x]]", "call", "AssertionError"),))
+            yield job, failed if job.fault else runner._Outcome(status, said="said")
+
+    monkeypatch.setattr(runner, "_ready", lambda files: nullcontext(tmp_path))
+    monkeypatch.setattr(runner, "_all", ran)
+    (verdict,), failing = runner.run([FAULT])
+    assert (verdict.fate, failing) == (fate, {"f": "said"} if status else {})
+    # The test as a whole, of which that case alone is run.
+    assert asked[1:] == [runner._Job(("f::t",), cases=frozenset({"f::t[1-[x]]"}))]
+
+
+def test_of_a_test_that_found_faults_only_those_cases_run_again() -> None:
+    def left(*cases: str) -> list[str]:
+        names = ["f::t[a]", "f::t[b]", "f::u", "f::C::v[a]", "f::C::v[b]"]
+        items = [SimpleNamespace(nodeid=name) for name in names]
+        runner.Watch(cases).pytest_collection_modifyitems(items)
+        return [item.nodeid for item in items]
+
+    assert left("f::t[b]", "f::u", "f::C::v[a]") == ["f::t[b]", "f::u", "f::C::v[a]"]
+    # Under the fault it had another name.
+    assert left("f::t[z]", "f::u", "f::C::v[a]") == ["f::t[a]", "f::t[b]", "f::u", "f::C::v[a]"]
+    assert len(left()) == 5
 
 
 def test_a_test_that_never_ends_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
