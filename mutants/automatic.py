@@ -229,11 +229,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants.automatic", description="mutmut, and its list.")
     parser.add_argument("--changed-since", metavar="COMMIT", help="only modules that changed")
     parser.add_argument("--modules", nargs="*", metavar="FILE", help="only these modules")
+    parser.add_argument("--suites", nargs="*", metavar="NAME", help="only these suites")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     config = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     answers = tomllib.loads(SURVIVORS.read_text(encoding="utf-8")).get("survivor", [])
     suites, paths = config["suites"], options.modules
+    if options.suites:
+        suites = {name: suites[name] for name in options.suites}
     if options.changed_since:
         paths = _changed_since(options.changed_since)
         if not touched(suites, paths):
