@@ -30,6 +30,11 @@ class Fault:
     replacement: str
     killed_by: str
 
+    @property
+    def record(self) -> str:
+        """Where it is written down, if it is written by hand."""
+        return f"mutants/records/{self.id}.toml"
+
 
 def made(
     id: str, clause: str, target: str, within: str, fragment: str, replacement: str, test: str

@@ -1,6 +1,7 @@
 """The tools that look for weak tests can fail themselves: each way in which they have to."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,9 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from gitrepo import isolate, new_repo
 
 from mutants import automatic, runner
 from mutants.automatic import Mutant, mutants_of, touched, wrong
+from mutants.chosen import changed_since, chosen, part_of
 from mutants.faults import RECORDS, ROOT, BadRecord, Fault, by_hand
 from mutants.fragments import Misfit, fitted, mutated
 from mutants.generated import _all_bounds_have_faults, from_data
@@ -203,6 +206,45 @@ def test_a_bound_without_a_fault_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("mutants.generated.BOUNDS", ())
     with pytest.raises(BadRecord, match="is a bound without a fault"):
         _all_bounds_have_faults()
+
+
+# --- a quick run
+
+
+def test_a_quick_run_has_the_faults_of_what_changed_and_every_other_one_sooner_or_later() -> None:
+    faults = from_data()
+    rounds = [chosen(faults, [], part, 4) for part in range(4)]
+    assert sorted(fault.id for part in rounds for fault in part) == sorted(f.id for f in faults)
+    assert all(len(faults) / 8 < len(part) < len(faults) / 2 for part in rounds)
+    for path in (faults[0].target, faults[0].record, faults[0].killed_by.partition("::")[0]):
+        assert all(faults[0] in chosen(faults, [path], part, 4) for part in range(4))
+    for everything in (None, ["mutants/runner.py"]):
+        assert chosen(faults, everything, 0, 4) == faults
+
+
+def test_what_changed_is_what_differs_from_a_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path / "home")
+    repo = new_repo(tmp_path / "repo")
+    repo.commit(a="1", b="1", c="1")
+    # No commit before it, no such commit, no repository: then everything runs.
+    assert changed_since("HEAD~1", repo.path) is None
+    assert changed_since("HEAD", tmp_path / "home") is None
+    repo.commit(a="2")
+    repo.write("b", "2")
+    repo.write("new", "1")
+    assert changed_since("HEAD~1", repo.path) == ["a", "b", "new"]
+    assert changed_since("HEAD", repo.path) == ["b", "new"]
+    assert (part_of(repo.path, 4), part_of(repo.path, 2), part_of(tmp_path, 4)) == (2, 0, 0)
+
+
+def test_a_quick_run_says_what_it_leaves_to_the_whole_one() -> None:
+    command = [sys.executable, "-m", "mutants", "--changed-since", "HEAD", "--only", "exit_*.wait"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert re.match(
+        r"\d+ of \d{4,} faults: those of what changed since HEAD, and part", done.stdout
+    )
 
 
 # --- what a run says

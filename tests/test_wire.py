@@ -1,6 +1,7 @@
 """Strict JSON in, canonical bytes out. (SPEC CV-WIRE, CV-DIGEST)"""
 
 import re
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from verdict_core.errors import BadValue, InvalidJson, MissingField, UnknownFiel
         (b"", "invalid_json", 0),
         (b'["\xff"]', "invalid_utf8", 2),
         (b"\xef\xbb\xbf[]", "byte_order_mark", 0),
+        (b"\xef\xbb\xbf" + b"[" * 129, "byte_order_mark", 0),
         (b"9" * 5000, "number_out_of_range", None),
         (b"[" * 129 + b"]" * 129, "too_deep", None),
         (b"[" * 200 + b"\xff", "invalid_utf8", 200),
@@ -101,7 +103,9 @@ SLOTS = {"a": wire.text, "b": wire.integer}
 
 
 def test_a_closed_object_gives_its_members() -> None:
-    assert wire.closed({"b": 1, "a": "x"}, "$", SLOTS) == {"a": "x", "b": 1}
+    given = {"b": 1, "a": "x"}
+    assert wire.closed(given, "$", SLOTS) == {"a": "x", "b": 1}
+    assert wire.closed(MappingProxyType(given), "$", SLOTS) == given
 
 
 @pytest.mark.parametrize(
@@ -133,20 +137,20 @@ def test_texts_are_kept_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("value", "code", "path"),
     [
-        ("ab", "wrong_type", "$"),
-        ({"a": 1}, "wrong_type", "$"),
-        (None, "wrong_type", "$"),
-        (["a", 1], "wrong_type", "$[1]"),
-        (["a", None], "wrong_type", "$[1]"),
-        (["a", "", 1], "bad_value", "$[1]"),
-        (["a", "\udc88"], "lone_surrogate", "$[1]"),
+        ("ab", "wrong_type", "$.x"),
+        ({"a": 1}, "wrong_type", "$.x"),
+        (None, "wrong_type", "$.x"),
+        (["a", 1], "wrong_type", "$.x[1]"),
+        (["a", None], "wrong_type", "$.x[1]"),
+        (["a", "", 1], "bad_value", "$.x[1]"),
+        (["a", "\udc88"], "lone_surrogate", "$.x[1]"),
         # Two halves of a pair in two items are no pair.
-        (["\ud83d", "\ude00"], "lone_surrogate", "$[0]"),
+        (["\ud83d", "\ude00"], "lone_surrogate", "$.x[0]"),
     ],
 )
 def test_texts_name_their_first_fault(value: Any, code: str, path: str) -> None:
     with pytest.raises((WrongType, BadValue)) as caught:
-        wire.texts(value, "$")
+        wire.texts(value, "$.x")
     assert (caught.value.code, caught.value.path) == (code, path)
 
 
