@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
+.PHONY: demo test lint types contracts wheel-test mutants mutants-core mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -34,6 +34,9 @@ wheel-test: .venv/.dev
 
 mutants: .venv/.dev
 	$(BIN)/python -m mutants
+
+mutants-core: .venv/.dev
+	$(BIN)/python -m mutants --core
 
 mutmut: .venv/.mutmut
 	$(BIN)/python -m mutants.automatic

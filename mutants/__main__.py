@@ -10,11 +10,17 @@ from mutants import runner
 from mutants.faults import RECORDS, BadRecord, Fault, by_hand
 from mutants.generated import from_data
 
+CORE = tuple(
+    f"verdict_core/{part}" for part in ("context/", "progress/", "errors", "forbidden", "wire")
+)
+"""Where what decides stands: a fault there can turn a verdict, a ruling or a ledger."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--records", type=Path, default=RECORDS, help="a folder of records")
     parser.add_argument("--only", metavar="GLOB", default="*", help="ids to run")
+    parser.add_argument("--core", action="store_true", help="only the faults of what decides")
     parser.add_argument("--processes", type=int, default=3)
     options = parser.parse_args()
     began = time.monotonic()
@@ -26,10 +32,10 @@ def main() -> int:
         print(error)
         return 1
     chosen = {
-        name: [fault for fault in faults if fnmatchcase(fault.id, options.only)]
+        name: [fault for fault in faults if _is_chosen(fault, options)]
         for name, faults in groups.items()
     }
-    if options.only != "*":
+    if options.only != "*" or options.core:
         chosen = {name: faults for name, faults in chosen.items() if faults}
     every = [fault for faults in chosen.values() for fault in faults]
     verdicts, failing = runner.run(every, processes=options.processes)
@@ -41,6 +47,11 @@ def main() -> int:
         good = runner.report([v for v in verdicts if v.fault in faults]) and good
     print(f"\n{len(every)} faults in {time.monotonic() - began:.0f} s")
     return 0 if good else 1
+
+
+def _is_chosen(fault: Fault, options: argparse.Namespace) -> bool:
+    decides = str(fault.target).startswith(CORE)
+    return fnmatchcase(fault.id, options.only) and (decides or not options.core)
 
 
 def _repeated(faults: list[Fault]) -> bool:
