@@ -35,8 +35,8 @@ wheel-test: .venv/.dev
 mutants: .venv/.dev
 	$(BIN)/python -m mutants
 
-# For each run of .ci/run: the faults of what the last commit and the working tree change, and a
-# fourth of the others, another one with each commit.
+# For each run of .ci/run: the faults of what decides, those of what the last commit and the working
+# tree change, and an eighth of the others, another one with each commit.
 mutants-changed: .venv/.dev
 	$(BIN)/python -m mutants --changed-since HEAD~1
 

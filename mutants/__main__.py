@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--records", type=Path, default=RECORDS, help="a folder of records")
     parser.add_argument("--only", metavar="GLOB", default="*", help="ids to run")
     parser.add_argument("--changed-since", metavar="COMMIT", help="the faults of what changed")
-    parser.add_argument("--parts", type=int, default=4, help="and one of so many parts of the rest")
+    parser.add_argument("--parts", type=int, default=8, help="and one of so many parts of the rest")
     parser.add_argument("--processes", type=int, default=3)
     options = parser.parse_args()
     began = time.monotonic()
@@ -51,8 +51,8 @@ def _those_of(groups: Groups, options: argparse.Namespace) -> Groups:
         count = sum(map(len, groups.values()))
         groups = {name: chosen(faults, paths, part, parts) for name, faults in groups.items()}
         some = sum(map(len, groups.values()))
-        which = f"those of what changed since {options.changed_since}, and part {part + 1} of"
-        print(f"{some} of {count} faults: {which} {parts} of the others")
+        which = f"what decides, what changed since {options.changed_since}"
+        print(f"{some} of {count} faults: {which}, and part {part + 1} of {parts} of the others")
     if options.only != "*":
         found = {
             name: [fault for fault in faults if fnmatchcase(fault.id, options.only)]

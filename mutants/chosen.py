@@ -1,4 +1,5 @@
-"""The faults of a quick run: those of what changed, and a part of the others that goes round.
+"""The faults of a quick run: those of what decides, those of what changed, and a part of the
+others that goes round.
 
 In: faults, a commit. Out: some of them. Law: where git cannot tell what changed, all of them; as
 many commits as there are parts have every fault run.
@@ -10,6 +11,13 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from mutants.faults import ROOT, Fault
+
+DECIDES = tuple(
+    f"verdict_core/{part}" for part in ("context/", "progress/", "errors", "forbidden", "wire")
+)
+"""Where a fault can turn a verdict, a ruling or a ledger."""
+# A change of these concerns every fault.
+_RUNS = {f"mutants/{name}.py" for name in ("exchange", "faults", "fragments", "runner")}
 
 
 def changed_since(commit: str, root: Path = ROOT) -> list[str] | None:
@@ -34,13 +42,14 @@ def _git(root: Path, *words: str) -> list[str] | None:
 def chosen(
     faults: Sequence[Fault], paths: Collection[str] | None, part: int, parts: int
 ) -> list[Fault]:
-    """The faults whose target, test or record is among the paths, and part number `part` of the
-    others. A change of what makes or runs faults concerns them all."""
-    if paths is None or any(path.startswith("mutants/") and path[-3:] == ".py" for path in paths):
+    """The faults of what decides, those whose target, test or record is among the paths, and part
+    number `part` of the others."""
+    if paths is None or not _RUNS.isdisjoint(paths):
         return list(faults)
     return [
         fault
         for fault in faults
-        if not {fault.target, fault.record, fault.killed_by.partition("::")[0]}.isdisjoint(paths)
+        if fault.target.startswith(DECIDES)
+        or not {fault.target, fault.record, fault.killed_by.partition("::")[0]}.isdisjoint(paths)
         or zlib.crc32(fault.id.encode()) % parts == part
     ]

@@ -14,7 +14,7 @@ from gitrepo import isolate, new_repo
 
 from mutants import automatic, runner
 from mutants.automatic import Mutant, mutants_of, touched, wrong
-from mutants.chosen import changed_since, chosen, part_of
+from mutants.chosen import DECIDES, changed_since, chosen, part_of
 from mutants.faults import RECORDS, ROOT, BadRecord, Fault, by_hand
 from mutants.fragments import Misfit, fitted, mutated
 from mutants.generated import _all_bounds_have_faults, from_data
@@ -211,15 +211,21 @@ def test_a_bound_without_a_fault_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 # --- a quick run
 
 
-def test_a_quick_run_has_the_faults_of_what_changed_and_every_other_one_sooner_or_later() -> None:
-    faults = from_data()
-    rounds = [chosen(faults, [], part, 4) for part in range(4)]
-    assert sorted(fault.id for part in rounds for fault in part) == sorted(f.id for f in faults)
-    assert all(len(faults) / 8 < len(part) < len(faults) / 2 for part in rounds)
-    for path in (faults[0].target, faults[0].record, faults[0].killed_by.partition("::")[0]):
-        assert all(faults[0] in chosen(faults, [path], part, 4) for part in range(4))
+def test_a_quick_run_has_the_faults_of_what_decides_and_of_what_changed() -> None:
+    faults = [*by_hand(), *from_data()]
+    decide = [fault for fault in faults if fault.target.startswith(DECIDES)]
+    others = [fault for fault in faults if fault not in decide]
+    assert len(decide) > 500
+    rounds = [chosen(faults, ["README.md"], part, 8) for part in range(8)]
+    assert all(len(decide) < len(part) < len(decide) + len(others) / 4 for part in rounds)
+    assert all(set(decide) <= set(part) for part in rounds)
+    # Every other one sooner or later.
+    assert sum(len(part) - len(decide) for part in rounds) == len(others)
+    one = others[0]
+    for path in (one.target, one.record, one.killed_by.partition("::")[0]):
+        assert all(one in chosen(faults, [path], part, 8) for part in range(8))
     for everything in (None, ["mutants/runner.py"]):
-        assert chosen(faults, everything, 0, 4) == faults
+        assert chosen(faults, everything, 0, 8) == faults
 
 
 def test_what_changed_is_what_differs_from_a_commit(
@@ -243,7 +249,7 @@ def test_a_quick_run_says_what_it_leaves_to_the_whole_one() -> None:
     command = [sys.executable, "-m", "mutants", "--changed-since", "HEAD", "--only", "exit_*.wait"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert re.match(
-        r"\d+ of \d{4,} faults: those of what changed since HEAD, and part", done.stdout
+        r"\d+ of \d{4,} faults: what decides, what changed since HEAD, and", done.stdout
     )
 
 

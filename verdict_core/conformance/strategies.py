@@ -25,6 +25,7 @@ _REPORT_LINES = (
     "> Status: complete", "```", "    Status: blocked", "Missing:", "- a test", "Missing: none",
     "Evidence:", "- ran it", "Claim: sha256:" + "a" * 64, "", "# Notes",
 )  # fmt: skip
+_MARKS = ("> ", "    ", "- ", "**")
 _JUNK = "_-. \u200b\u2060\u00ad/*"
 
 
@@ -100,7 +101,8 @@ def dump(value: Any) -> bytes:
 
 def report_bytes() -> st.SearchStrategy[bytes]:
     """Reports of a verifier, and what only looks like one."""
-    line = st.sampled_from(_REPORT_LINES) | texts(12)
+    plain = st.sampled_from(_REPORT_LINES)
+    line = plain | st.builds(str.__add__, st.sampled_from(_MARKS), plain) | texts(12)
     whole = st.lists(line, max_size=8).map("\n".join).map(str.encode)
     return whole | st.binary(max_size=40)
 
