@@ -174,6 +174,8 @@ def test_a_directory_above_that_fails_to_sync_fails_the_append() -> None:
         ({**claim_body(), "before": {"count": 1.0, "digest": "d"}}, WrongType, "$.before.count"),
         ({**ruling_body(1), "outcome": "verified"}, BadValue, "$.outcome"),
         ({**ruling_body(1), "claim_number": True}, WrongType, "$.claim_number"),
+        ({**ruling_body(1), "claim_number": 0}, BadValue, "$.claim_number"),
+        ({**ruling_body(1), "missing": ["a", 1]}, WrongType, "$.missing[1]"),
         ({**ruling_body(1), "changed": ["a"]}, WrongType, "$.changed[0]"),
         ({key: value for key, value in ruling_body(1).items() if key != "missing"}, MissingField,
          "$.missing"),
@@ -383,6 +385,22 @@ def test_a_line_of_another_form_is_no_entry_though_its_hash_holds(changes: dict[
     assert sealed_at(resealed)
     (damage,) = on(resealed + b"\n").read().damaged
     assert damage.why == "not_an_entry"
+
+
+def test_a_right_hash_makes_no_entry_of_what_none_is() -> None:
+    """PG-READ-2, PG-READ-3."""
+
+    def line(head: bytes, tail: bytes, end: bytes = b'"') -> bytes:
+        right = hashlib.sha256(head[: -len(',"hash":"')] + tail).hexdigest()
+        return head + right.encode() + end + tail
+
+    mark = b',"format":"verdict-core/ledger/1","hash":"'
+    head, tail = b'{"a":1' + mark, b',"z":1}'
+    assert sealed_at(line(head, tail)) == len(head)
+    assert sealed_at(line(head, tail, end=b"#")) == 0
+    assert sealed_at(line(head, tail.ljust(2**20))) == 0
+    # Nowhere does it say that a hash follows, where one would be looked for.
+    assert sealed_at(line(b"y" * (len(mark) - 1), tail)) == 0
 
 
 def test_each_kind_of_damage_is_located_and_breaks_nothing_else() -> None:

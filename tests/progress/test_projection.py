@@ -1,5 +1,6 @@
 """What the entries of a run add up to, and which of it is stale."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -275,6 +276,29 @@ def forged(change: Callable[[dict[str, Any]], object]) -> bytes:
     change(value)
     rest = canonical(value)
     return b'{"digest":"%b",%b' % (digest(rest).encode(), rest[1:])
+
+
+def test_a_ruling_of_no_round_rules_none() -> None:
+    good = lines(claim_body("a"), claim_body("b"))
+    (other,) = lines(ruling_body(1, "a"))
+    bare = canonical({**json.loads(other), "claim_number": "x", "hash": ""})
+    right = digest(bare.replace(b',"hash":""', b"")).removeprefix("sha256:")
+    line = bare.replace(b'"hash":""', b'"hash":"%b"' % right.encode())
+    assert project([*good, line]).pending == project(good).pending
+
+
+def test_of_two_claims_of_one_number_the_last_in_the_file_is_pending() -> None:
+    (one,), (other,) = lines(claim_body("a")), lines(claim_body("b"))
+    assert [claim.claim for claim in project([one, other]).pending] == ["b"]
+
+
+def test_every_bit_of_a_ruling_is_covered() -> None:
+    """PG-READ-2."""
+    claim, ruling = lines(claim_body("a"), ruling_body(1, "a"))
+    assert project([claim, ruling]).verified_rounds == (1,)
+    for at, bit in itertools.product(range(len(ruling)), range(8)):
+        changed = ruling[:at] + bytes([ruling[at] ^ 1 << bit]) + ruling[at + 1 :]
+        assert project([claim, changed]) == project([claim]), (at, bit)
 
 
 def test_a_state_of_another_form_is_none_though_its_digest_is_right() -> None:

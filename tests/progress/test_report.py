@@ -332,7 +332,8 @@ def test_fenced_text_is_unread_and_what_follows_the_fence_is_read(fence: str) ->
 
 
 @pytest.mark.parametrize(
-    "opener", ["```", "~~~", "```text", "  ````", "text:\n```", "``` \n```x\n"]
+    "opener",
+    ["```", "~~~", "```text", "  ````", "text:\n```", "``` \n```x\n", "```\n```\xa0", "```\n```X"],
 )
 def test_a_fence_that_is_not_closed_runs_to_the_end(opener: str) -> None:
     assert read(f"{opener}\n{GOOD}") == (NOTHING, UNDECLARED)
@@ -688,8 +689,10 @@ def test_only_a_mark_at_the_beginning_is_taken_off_an_item(head: str, item: str)
 
 def test_an_item_is_a_line_without_its_mark_and_the_blanks_at_its_ends() -> None:
     """PG-REPORT-16."""
-    text = "Missing: \t3.  a\tb \t\n-  - c  d \n  e\n* **N/A**\n1. `None`\n-\n+ f"
-    assert read_report(text).missing == ("a\tb", "- c  d", "e", "f")
+    text = (
+        "Missing: \t3.  a\tb \t\n-  - c  d \n  e\n* **N/A**\n1. `None`\n-\n+ X f \xa0X\n\xa0g\x0c"
+    )
+    assert read_report(text).missing == ("a\tb", "- c  d", "e", "X f \xa0X", "\xa0g\x0c")
 
 
 @pytest.mark.parametrize(
