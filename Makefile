@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test lint types contracts wheel-test mutants mutants-changed mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
+.PHONY: demo test test-long lint types contracts wheel-test mutants mutants-changed mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -15,8 +15,11 @@ demo: .venv/.core
 
 # Branch coverage of what decides is counted from tests/ alone, so the properties run apart.
 test: .venv/.dev
-	$(BIN)/python -m pytest tests -q -n 2 $(COVER)
+	$(BIN)/python -m pytest tests -q -n 2 -m "not long" $(COVER)
 	$(BIN)/python -m pytest properties -q -n 2
+
+test-long: .venv/.dev
+	$(BIN)/python -m pytest tests -q -n 2 -m long
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

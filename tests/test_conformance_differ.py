@@ -22,6 +22,9 @@ from verdict_core.conformance.remote import Hello
 from verdict_core.conformance.subject import Refused
 from verdict_core.conformance.text import text_of_differences
 
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
+
 CHILDREN = Path(__file__).parent / "conformance_children.py"
 
 

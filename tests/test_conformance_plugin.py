@@ -12,6 +12,9 @@ from hypothesis import settings
 from verdict_core.conformance import parts, plugin
 from verdict_core.conformance.reference import Reference
 
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
+
 CHILDREN = Path(__file__).parent / "conformance_children.py"
 
 

@@ -20,6 +20,9 @@ from verdict_core.conformance.subject import Refused
 from verdict_core.conformance.text import text_of
 from verdict_core.errors import Usage
 
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
+
 CHILDREN = Path(__file__).parent / "conformance_children.py"
 CELL = "ADMIT-blocked-violation-invalid-changed"
 

@@ -325,6 +325,7 @@ def test_a_record_cut_at_any_line_is_read(file: Path, tmp_path: Path) -> None:
             assert whole(read(path, format=name))
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_no_damage_crashes_a_reader(data: st.DataObject) -> None:
@@ -360,6 +361,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return [(value, key) for key, _ in pairs] + inner
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_no_shape_of_a_row_crashes_a_reader(data: st.DataObject) -> None:

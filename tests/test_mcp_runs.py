@@ -31,6 +31,9 @@ from mcp_host import (
 from verdict_core.progress.ledger import Ledger
 from verdict_core.wire import parse
 
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:

@@ -12,6 +12,9 @@ from running import Run
 from verdict_core.hosts import cli
 from verdict_core.hosts.mcp_surface import TOOLS
 
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:

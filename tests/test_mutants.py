@@ -111,6 +111,7 @@ def run(folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_a_killed_fault_is_green_and_named_in_the_table(tmp_path: Path) -> None:
     write(tmp_path, "repeats_are_lost")
     done = run(tmp_path)
@@ -119,6 +120,7 @@ def test_a_killed_fault_is_green_and_named_in_the_table(tmp_path: Path) -> None:
     assert "1 killed, 0 survived, 0 broken, of 1" in done.stdout
 
 
+@pytest.mark.long
 def test_the_mutated_module_reaches_a_child_process(tmp_path: Path) -> None:
     test = "tests/test_cli.py::test_a_state_over_its_budget_exits_2"
     values = {"fragment": "exit_status = EXIT_OVER_BUDGET", "replacement": "exit_status = 4"}
@@ -128,6 +130,7 @@ def test_the_mutated_module_reaches_a_child_process(tmp_path: Path) -> None:
     assert (done.returncode, "1 killed" in done.stdout) == (0, True), done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("values", "says"),
     [
@@ -148,6 +151,7 @@ def test_a_fault_that_is_not_killed_by_its_test_is_red(
     assert done.returncode == (0 if says == "1 killed" else 1)
 
 
+@pytest.mark.long
 def test_a_fault_at_import_is_broken_and_not_killed(tmp_path: Path) -> None:
     text = RECORD.replace('within = "Summary.count"\n', "")
     values = {"fragment": "_slot('todos')", "replacement": "1 // 0"}
@@ -163,6 +167,7 @@ def test_an_empty_table_is_red(tmp_path: Path) -> None:
     assert "an empty table kills nothing" in done.stdout
 
 
+@pytest.mark.long
 def test_one_survivor_among_many_is_red(tmp_path: Path) -> None:
     write(tmp_path, "one")
     write(tmp_path, "two", replacement="len(list(self.todos))")
@@ -321,6 +326,7 @@ def test_of_a_test_that_found_faults_only_those_cases_run_again() -> None:
     assert len(left()) == 5
 
 
+@pytest.mark.long
 def test_a_test_that_never_ends_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
         "from mutants import runner\nrunner.TIME_LIMIT_S = 5.0\n"

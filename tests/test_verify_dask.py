@@ -54,6 +54,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 SERVICE = """\
 import json, os, sys, time
+
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
 state = json.load(sys.stdin)["state"]
 name = state.split('session: "')[1].split('"')[0]
 with open("{asked}", "a") as asked:
