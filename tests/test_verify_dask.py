@@ -21,6 +21,8 @@ from verdict_core.errors import EngineFailed
 from verdict_core.wire import parse
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+# These start and end many processes, and wait for some: `make test-long`.
+pytestmark = pytest.mark.long
 
 # Ends when its standard input does, so it never outlives the tests.
 CLUSTER = """\
@@ -55,8 +57,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 SERVICE = """\
 import json, os, sys, time
 
-# These start and end many processes, and wait for some: `make test-long`.
-pytestmark = pytest.mark.long
 state = json.load(sys.stdin)["state"]
 name = state.split('session: "')[1].split('"')[0]
 with open("{asked}", "a") as asked:
