@@ -185,6 +185,28 @@ def test_a_judge_document_is_what_build_prints() -> None:
     assert judge_document(compact(document)) == (made, build(made))
 
 
+@pytest.mark.parametrize(
+    ("document", "error", "path"),
+    [
+        ({"state": {"keep": 1}}, ForbiddenKey, "$.state.keep"),
+        ({"summary": EMPTY, "state": [{"a": {"per_block": 1}}]}, ForbiddenKey,
+         "$.state[0].a.per_block"),
+        ({"verdict": "safe_to_compact"}, UnknownField, "$.verdict"),
+        ({"summary": EMPTY}, MissingField, "$.state"),
+        ({"summary": {**EMPTY, "todos": [1]}, "state": {}}, WrongType, "$.summary.todos[0]"),
+        ({"summary": EMPTY, "state": {"text": 1}}, WrongType, "$.state.text"),
+        ({"summary": EMPTY, "state": {"more": 1}}, UnknownField, "$.state.more"),
+        ({"summary": EMPTY, "state": []}, WrongType, "$.state"),
+        ([], WrongType, "$"),
+    ],
+)  # fmt: skip
+def test_a_judge_document_names_its_first_fault(document: Any, error: Any, path: str) -> None:
+    """CV-KEY-4, CV-ERR-3: a forbidden name before all else."""
+    with pytest.raises(error) as caught:
+        judge_document(compact(document))
+    assert caught.value.path == path
+
+
 # --- rules
 
 
@@ -367,6 +389,7 @@ def test_a_request_with_other_options_cannot_be_made(options: Any, code: str) ->
     with pytest.raises(BadOptions) as caught:
         Request("text", options)
     assert (caught.value.code, caught.value.path) == (code, "$.options")
+    assert "are safe_to_compact, wait, preserve_first, in this order" in caught.value.message
 
 
 def test_a_request_from_outside_is_read_whole() -> None:

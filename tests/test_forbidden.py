@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from verdict_core import FORBIDDEN_KEYS, ForbiddenKey, WrongType, refuse_forbidden
+from verdict_core.errors import child
 from verdict_core.forbidden import FORBIDDEN_GROUPS, _harmless, folded, is_forbidden
 
 
@@ -128,8 +129,16 @@ def test_values_made_while_they_are_read_are_each_looked_at() -> None:
 @pytest.mark.parametrize("key", [1, None, ("a",), b"keep", True, 1.5])
 def test_a_key_that_is_no_string_is_refused(key: Any) -> None:
     """CV-KEY-5."""
-    with pytest.raises(WrongType, match=r"^\$\.a"):
+    with pytest.raises(WrongType) as caught:
         refuse_forbidden({"a": {key: 1}})
+    assert caught.value.path == child("$.a", repr(key))
+
+
+@pytest.mark.parametrize("key", ["per\nBlock", "per\nBlock\n", "\n\nper\nBlock", "p\ne\nr\nBlock"])
+@pytest.mark.parametrize("others", [(), ("a",), ("a", "b", "c")])
+def test_line_feeds_in_a_key_hide_nothing(key: str, others: tuple[str, ...]) -> None:
+    """CV-KEY-2: keys are folded together, with line feeds between them."""
+    assert refusal(dict.fromkeys([*others, key])).key == key
 
 
 def test_the_first_in_document_order_is_named_before_a_key_that_is_no_string() -> None:
