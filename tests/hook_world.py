@@ -15,6 +15,7 @@ from typing import Any
 from attrs import define, field, frozen
 from claude_record import Conversation
 from gitrepo import Repo, new_repo
+from running import PATIENCE_S
 
 HERE = Path(__file__).parent
 _LINES = (HERE / "data" / "hooks.jsonl").read_text(encoding="utf-8").splitlines()
@@ -99,7 +100,7 @@ class World:
             capture_output=True,
             cwd=self.repo.path,
             env={**os.environ, **(env or {})},
-            timeout=30,
+            timeout=PATIENCE_S,
             check=False,
         )
         return Answer(done.returncode, done.stdout, done.stderr)

@@ -20,6 +20,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, Tool
+from running import PATIENCE_S
 
 from verdict_core.context import FIELDS, Summary, build
 from verdict_core.wire import parse
@@ -56,7 +57,6 @@ def place(top: Path) -> Path:
 
 # As the entry point of an installed package: the working directory lends no modules.
 SERVER = (sys.executable, "-P", "-m", "verdict_core", "mcp")
-PATIENCE_S = 30.0
 
 
 class Hosted:

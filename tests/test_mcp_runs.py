@@ -27,6 +27,7 @@ from mcp_host import (
     who,
     wired,
 )
+from running import PATIENCE_S
 
 from verdict_core.progress.ledger import Ledger
 from verdict_core.wire import parse
@@ -126,7 +127,7 @@ def test_a_server_that_is_killed_takes_all_with_it(
         verifying = who(mark)
         calls = children(wire.process.pid)
         wire.process.send_signal(number)
-        assert wire.process.wait(20) == -number
+        assert wire.process.wait(PATIENCE_S) == -number
         assert calls
         gone([*calls, *verifying])
     assert kinds(state) == ["claim"]
