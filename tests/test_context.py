@@ -423,5 +423,6 @@ def test_a_service_fails_with_one_of_nine_details() -> None:
 def test_a_state_from_outside_is_closed() -> None:
     payload = build(summary()).payload()
     assert State.from_payload({**payload, "unknown": []}) == build(summary())
-    with pytest.raises(UnknownField):
-        State.from_payload({**payload, "blocked": 1})
+    with pytest.raises(UnknownField) as caught:
+        State.from_payload({**payload, "blocked": 1}, "$.state")
+    assert caught.value.path == "$.state.blocked"

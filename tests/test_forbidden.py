@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import attrs
 import pytest
 
-from verdict_core import FORBIDDEN_KEYS, ForbiddenKey, WrongType, refuse_forbidden
+from verdict_core import FORBIDDEN_KEYS, ForbiddenKey, WrongType, forbidden, refuse_forbidden
 from verdict_core.errors import child
 from verdict_core.forbidden import FORBIDDEN_GROUPS, _harmless, folded, is_forbidden
 
@@ -189,3 +189,24 @@ def test_the_memory_of_harmless_names_is_bounded() -> None:
     refuse_forbidden({f"other {i}": 1 for i in range(10_000)})
     assert len(_harmless) <= 4_096
     assert refusal({f"other {i}": 1 for i in range(10_000)} | {"evict": 1}).path == "$.evict"
+
+
+def test_the_memory_is_emptied_only_when_the_next_names_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forbidden, "_HARMLESS_LIMIT", 3)
+    _harmless.clear()
+    refuse_forbidden([{"a": 1, "b": 1}, {"c": 1}])
+    assert _harmless == {"a", "b", "c"}
+    refuse_forbidden({"d": 1})
+    assert _harmless == {"d"}
+
+
+def test_a_harmless_payload_is_never_walked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact walk, and folding name by name, are for the few payloads that need them."""
+    monkeypatch.setattr(forbidden, "_refuse_first", pytest.fail)
+    monkeypatch.setattr(forbidden, "is_forbidden", pytest.fail)
+    _harmless.clear()
+    new = iter(f"name {n}" for n in range(9))
+    inner = types.MappingProxyType({next(new): 1, next(new): [{next(new): 2}]})
+    refuse_forbidden({next(new): [inner, Outer(1)], next(new): (), next(new): "text"})

@@ -67,7 +67,7 @@ def refuse_forbidden(payload: Any) -> None:
 def _suspicious(payload: Any) -> bool:
     """Whether the exact walk has to look: without order, paths, or a memory of what was seen."""
     harmless, leaf = _harmless.issuperset, _LEAF_TYPES
-    stack = [payload] if type(payload) not in leaf else []
+    stack = [payload]
     push = stack.append
     for _ in range(_UNTRACKED):
         if not stack:
@@ -149,6 +149,5 @@ def _members(value: Any) -> tuple[bool, Iterator[tuple[Any, Any]]]:
     fields = getattr(type(value), "__attrs_attrs__", None)
     if fields is not None:
         return True, ((field.name, getattr(value, field.name, None)) for field in fields)
-    if isinstance(value, Sequence) and not isinstance(value, _TEXT):
-        return False, enumerate(value)
-    return False, iter(())
+    is_nest = isinstance(value, Sequence) and not isinstance(value, _TEXT)
+    return False, enumerate(value if is_nest else ())

@@ -101,15 +101,16 @@ def resolve(
         root = _inside(text, top, parts)
         mode = os.stat(top.joinpath(*root)).st_mode
     except (OSError, ValueError) as error:  # ValueError: a NUL, or what no file name can hold
-        raise _refused(text, "scope_missing", f"there is no root to guard: {error}") from None
+        message = f"there is no root to guard: {error}"
+        raise ScopeRefused(message, path=text, code="scope_missing") from None
     left_out = _left_out(top, root, harness_home) if harness_home else ()
     links = _links(top, parts)
     found = GuardScope(text, top, _bytes(root), tuple(links), tuple(left_out), tuple(ignores))
     if not _guards_something(found, root, stat.S_ISDIR(mode)):
-        raise _refused(text, "scope_empty", "nothing is left to guard below it")
+        raise ScopeRefused("nothing is left to guard below it", path=text)
     if state_dir and _below(Path(os.path.realpath(state_dir)), found.path) is not None:
         message = f"the state directory {state_dir} is inside it, and every episode writes there"
-        raise _refused(text, "state_inside_scope", message)
+        raise ScopeRefused(message, path=text, code="state_inside_scope")
     return found
 
 
@@ -117,14 +118,16 @@ def _read(scope: str | None) -> tuple[str, tuple[str, ...]]:
     """The text and the components of its root, still as given."""
     if scope is None or not scope.strip():
         message = "a guard scope is required: a path or glob from the workspace, such as src/**"
-        raise _refused(scope or ROOT, "scope_required", message)
+        raise ScopeRefused(message, path=scope or ROOT, code="scope_required")
     if scope.startswith("/"):
-        raise _refused(scope, "scope_absolute", "a guard scope is a path from the workspace")
+        message = "a guard scope is a path from the workspace"
+        raise ScopeRefused(message, path=scope, code="scope_absolute")
     parts = [part for part in scope.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise _refused(scope, "scope_parent", "a guard scope does not climb with ..")
+        message = "a guard scope does not climb with .."
+        raise ScopeRefused(message, path=scope, code="scope_parent")
     globs = (n for n, part in enumerate(parts) if not GLOB_CHARACTERS.isdisjoint(part))
-    return scope, tuple(parts[: next(globs, len(parts))])
+    return scope, tuple(parts[: next(globs, None)])
 
 
 def _inside(text: str, top: Path, parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -132,7 +135,8 @@ def _inside(text: str, top: Path, parts: tuple[str, ...]) -> tuple[str, ...]:
     real = Path(os.path.realpath(top.joinpath(*parts)))
     inner = _below(real, top)
     if inner is None:
-        raise _refused(text, "scope_outside_workspace", f"it resolves to {real}, not below {top}")
+        message = f"it resolves to {real}, not below {top}"
+        raise ScopeRefused(message, path=text, code="scope_outside_workspace")
     spelled = top
     for name in inner:
         spelled /= _spelled(spelled, name)
@@ -208,10 +212,10 @@ def _parse(ignore: str, scope: str) -> Ignore:
     parts = tuple(body.split("/"))
     if not {"", ".", ".."}.isdisjoint(parts):
         message = f"the ignore {ignore!r} is neither NAME/ nor a plain path or glob"
-        raise _refused(scope, "bad_ignore", message)
+        raise ScopeRefused(message, path=scope, code="bad_ignore")
     if "{" in body:
         message = f"the ignore {ignore!r} has braces: declare each alternative (? fits a brace)"
-        raise _refused(scope, "bad_ignore", message)
+        raise ScopeRefused(message, path=scope, code="bad_ignore")
     directories_only = body != ignore
     if directories_only and len(parts) == 1:
         parts = (_ANY_DEPTH, *parts)
@@ -222,7 +226,7 @@ def _fits(names: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether components fit a glob. Where one does not, the last `**` takes one more: no
     recursion, and no more than their product in steps, however deep the path."""
     name = part = taken = 0
-    star = -1
+    star: int | None = None
     while name < len(names):
         if part < len(pattern) and pattern[part] == _ANY_DEPTH:
             star, taken = part, name
@@ -230,7 +234,7 @@ def _fits(names: Sequence[str], pattern: Sequence[str]) -> bool:
         elif part < len(pattern) and fnmatchcase(names[name], pattern[part]):
             name += 1
             part += 1
-        elif star >= 0:
+        elif star is not None:
             taken += 1
             name, part = taken, star + 1
         else:
@@ -240,7 +244,3 @@ def _fits(names: Sequence[str], pattern: Sequence[str]) -> bool:
 
 def _bytes(parts: Sequence[str]) -> bytes:
     return os.fsencode("/".join(parts) or ".")
-
-
-def _refused(path: str, code: str, message: str) -> ScopeRefused:
-    return ScopeRefused(message, path=path, code=code)
