@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from verdict_core import wire
+from verdict_core import disk, wire
 from verdict_core.errors import BadConfig, Unwritable, Usage
 from verdict_core.hosts import cli
 
@@ -151,10 +151,6 @@ def _write(name: str, data: bytes) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
             return
-        fd, fresh = tempfile.mkstemp(dir=target.parent, prefix=".conformance-")
-        with open(fd, "wb") as file:
-            file.write(data)
-        os.chmod(fresh, 0o644)
-        os.replace(fresh, target)
+        disk.replace(target, data, mode=0o644)
     except OSError as error:
         raise Unwritable(str(error.strerror or error), path=name) from None

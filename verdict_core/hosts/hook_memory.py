@@ -9,6 +9,7 @@ import os
 import time
 from pathlib import Path
 
+from verdict_core import disk
 from verdict_core.wire import digest
 
 WINDOW_S = 10.0
@@ -24,7 +25,7 @@ def hook_directory(state: Path, run: str) -> Path:
 def must_stop(directory: Path, key: str) -> bool:
     """Whether a compaction with this key is stopped: the first, and those within `WINDOW_S` of it.
     Raises OSError where that cannot be remembered. (SPEC HK-STOP-3)"""
-    make_private(directory)
+    disk.make_private(directory)
     if _is_fresh(_file(directory, "passed", key)):
         return False
     # One empty file a key: making it is the question and the answer in one, so that of several
@@ -38,7 +39,7 @@ def must_stop(directory: Path, key: str) -> bool:
         os.fsync(made)
     finally:
         os.close(made)
-    sync_directory(directory)
+    disk.sync_names(directory)
     return True
 
 
@@ -57,20 +58,3 @@ def _is_fresh(file: Path) -> bool:
         return -_COARSE_S < time.time() - file.lstat().st_mtime < WINDOW_S
     except FileNotFoundError:
         return False
-
-
-def make_private(directory: Path) -> None:
-    """Makes a directory, and those above it that are missing, for their owner alone."""
-    missing = [one for one in (directory, *directory.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(mode=0o700, exist_ok=True)
-        sync_directory(one.parent)
-
-
-def sync_directory(directory: Path) -> None:
-    """Makes the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

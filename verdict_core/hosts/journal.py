@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from verdict_core import wire
-from verdict_core.hosts.hook_memory import make_private, sync_directory
+from verdict_core import disk, wire
 
 FORMAT = "verdict-core/hook-journal/1"
 
@@ -27,7 +26,7 @@ def append(path: Path, entry: Mapping[str, Any]) -> None:
     cannot be kept. (SPEC HK-LOG-1, HK-LOG-2)"""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = wire.compact({"format": FORMAT, "time": now, **entry}) + b"\n"
-    make_private(path.parent)
+    disk.make_private(path.parent)
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(path, flags, 0o600)
     try:
@@ -39,6 +38,6 @@ def append(path: Path, entry: Mapping[str, Any]) -> None:
             raise OSError(f"the line was written in part: {path}")
         os.fsync(file)
         if not size:
-            sync_directory(path.parent)
+            disk.sync_names(path.parent)
     finally:
         os.close(file)

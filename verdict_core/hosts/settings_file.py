@@ -6,10 +6,10 @@ and links stay; what somebody else wrote meanwhile is not written over. (SPEC HK
 
 import os
 import stat
-import tempfile
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
+from verdict_core import disk
 from verdict_core.errors import Unwritable
 
 
@@ -21,30 +21,15 @@ def replaced(path: Path, before: bytes | None, after: bytes | None, *, inside: P
         raise Unwritable(f"a link leads out of the project, to {target}", path=str(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        unchanged = partial(_refuse_changed, path, target, before)
         if after is None:
-            _refuse_changed(path, target, before)
+            unchanged()
             target.unlink()
+            disk.sync_names(target.parent)
         else:
-            _written(path, target, before, after)
-        _sync(target.parent)
+            disk.replace(target, after, mode=_mode(target), before=unchanged)
     except OSError as error:
         raise Unwritable(str(error.strerror or error), path=str(path)) from None
-
-
-def _written(path: Path, target: Path, before: bytes | None, after: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as draft:
-            draft.write(after)
-            draft.flush()
-            os.fchmod(draft.fileno(), _mode(target))
-            os.fsync(draft.fileno())
-        _refuse_changed(path, target, before)
-        os.replace(name, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 def _refuse_changed(path: Path, target: Path, before: bytes | None) -> None:
@@ -59,11 +44,3 @@ def _mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o644 & ~mask
-
-
-def _sync(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

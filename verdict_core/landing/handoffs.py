@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import frozen
 
-from verdict_core import context, wire
+from verdict_core import context, disk, wire
 from verdict_core.errors import BadValue, VerdictCoreError, WrongType, child
 
 FORMAT = "verdict-core/handoff/1"
@@ -81,7 +81,7 @@ class Handoff:
 def write(directory: Path, payload: Mapping[str, Any]) -> Path:
     """A new handoff below `directory`, on the disk when this returns its JSON file. Raises
     OSError. (SPEC LD-HAND-1 to LD-HAND-3)"""
-    _make(directory)
+    disk.make_private(directory)
     number = max((found for found, _ in _folders(directory)), default=0) + 1
     while True:
         folder = directory / str(number)
@@ -89,16 +89,15 @@ def write(directory: Path, payload: Mapping[str, Any]) -> Path:
             os.mkdir(folder, 0o700)
             break
         number += 1
-    _sync(directory)
+    disk.sync_names(directory)
     return replace(folder / JSON, payload)
 
 
 def replace(path: Path, payload: Mapping[str, Any]) -> Path:
     """The handoff at `path` says this now. Raises OSError, and then says what it said."""
     # The JSON last: where there is one, there is all of it.
-    _put(path.with_name(MARKDOWN), _markdown(payload).encode())
-    _put(path, wire.canonical(payload) + b"\n")
-    _sync(path.parent)
+    disk.replace(path.with_name(MARKDOWN), _markdown(payload).encode())
+    disk.replace(path, wire.canonical(payload) + b"\n")
     return path
 
 
@@ -151,40 +150,6 @@ def _read(path: Path, run: str) -> Mapping[str, Any] | None:
     except (OSError, VerdictCoreError):
         return None
     return said if said["run"] == run else None
-
-
-def _make(directory: Path) -> None:
-    """Makes a directory and those that lead to it, open to the owner alone, and their names
-    durable."""
-    missing = [one for one in (directory, *directory.parents) if not one.is_dir()]
-    for one in reversed(missing):
-        with suppress(FileExistsError):
-            os.mkdir(one, 0o700)
-        _sync(one.parent)
-
-
-def _sync(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _put(path: Path, data: bytes) -> None:
-    """The file is what it was, or holds all of `data`, whatever happens."""
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    fd = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        with open(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(half, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(half)
-        raise
 
 
 def _markdown(payload: Mapping[str, Any]) -> str:
