@@ -5,7 +5,6 @@ of what is not landed yet, and whether anything is stopped is another matter; a 
 nobody asked for is never stopped. (SPEC HK-STOP, HK-AUTO, HK-BACK)
 """
 
-import importlib
 import sys
 import time
 from contextlib import suppress
@@ -25,7 +24,7 @@ from verdict_core.hosts.hook_payload import Firing, Kind
 from verdict_core.landing import Landing
 from verdict_core.progress.ledger import Ledger
 from verdict_core.progress.runs import run_directory, run_id
-from verdict_core.readers import git_status, progress_ledger
+from verdict_core.readers import formats, git_status, progress_ledger
 from verdict_core.readers.jsonlines import scalar
 from verdict_core.readers.reading import Note, Reading, combine
 from verdict_core.services.setting import service_of
@@ -39,11 +38,6 @@ _LOOK_S = 0.025
 _OF_WAITING = 0.3
 _OF_ASKING = 0.4
 _OF_LANDING = 0.9
-
-READERS = {
-    "claude-code": "verdict_core.readers.claude_code",
-    "codex": "verdict_core.readers.codex",
-}
 
 
 @frozen
@@ -187,8 +181,7 @@ def _record(firing: Firing, setting: Setting, until: float) -> list[Reading]:
     if firing.record is None:
         return []
     still = is_still(firing.record, _part(until, _OF_WAITING))
-    reader = importlib.import_module(READERS[setting.harness])
-    reading: Reading = reader.read(firing.record, named=False)
+    reading = formats.read(firing.record, format=setting.harness)
     if still:
         return [reading]
     note = Note(reading.reader, "still_written", "the record was still being written")

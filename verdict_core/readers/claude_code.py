@@ -8,13 +8,11 @@ It cannot see: commits made in another terminal, what was only spoken of, work i
 session did not touch, and the task files that the host keeps beside its records.
 """
 
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import define, field
 
-from verdict_core.errors import Unreadable
 from verdict_core.readers.claude_events import Listener, Queued, Result, Words
 from verdict_core.readers.claude_find import find_newest
 from verdict_core.readers.claude_next import queue_left, running_turn
@@ -24,7 +22,7 @@ from verdict_core.readers.claude_talk import Talk, blocked_rows, read_talk
 from verdict_core.readers.claude_todos import Todos, fold_todos
 from verdict_core.readers.jsonlines import Lines
 from verdict_core.readers.reading import Note, Reading
-from verdict_core.readers.session import FIELDS, line_notes, nothing
+from verdict_core.readers.session import FIELDS, line_notes, nothing, opened
 
 __all__ = ["FIELDS", "READER", "find_newest", "read"]
 
@@ -45,15 +43,12 @@ def read(path: Path, *, named: bool = False) -> Reading:
     record that is not there (a forked session has none) leaves every field unknown.
     (SPEC RD-CC-1)
     """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("not a file")
-        with path.open("rb", buffering=_CHUNK) as stream:
-            record = _heard(stream)
-    except (OSError, ValueError) as error:
-        if named:
-            raise Unreadable(f"no session record: {error}", path=str(path)) from None
-        return nothing(READER, "record_missing", f"the record cannot be read: {error}")
+    return opened(READER, path, named, _parse)
+
+
+def _parse(path: Path) -> Reading:
+    with path.open("rb", buffering=_CHUNK) as stream:
+        record = _heard(stream)
     if record.listener.rows.leaf < 0:
         text = "the record holds no row of a conversation"
         return nothing(READER, "no_rows", text, record.lines)

@@ -14,7 +14,7 @@ from attrs import define, field
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import arguments, mapping, text_of
+from verdict_core.readers.session import arguments, mapping, opened, text_of
 from verdict_core.readers.todo_status import item
 from verdict_core.readers.turns import Turns, objects
 
@@ -27,7 +27,7 @@ _SUBAGENT = ("parentToolCallId", "parentAgentTaskId")
 
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the record at `path` says. (SPEC RD-FMT-6)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

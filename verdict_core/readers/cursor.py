@@ -11,7 +11,7 @@ from attrs import define
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import mapping, text_of
+from verdict_core.readers.session import mapping, opened, text_of
 from verdict_core.readers.turns import Turns
 
 READER = "cursor"
@@ -19,7 +19,7 @@ READER = "cursor"
 
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the record at `path` says. (SPEC RD-FMT-6)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

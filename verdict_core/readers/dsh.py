@@ -13,7 +13,7 @@ from pathlib import Path
 from verdict_core.readers.dsh_events import Listener
 from verdict_core.readers.flow_fold import fold
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import FIELDS, Record, failing, nothing, told
+from verdict_core.readers.session import FIELDS, Record, nothing, opened, told
 
 __all__ = ["FIELDS", "READER", "read"]
 
@@ -27,14 +27,13 @@ def read(path: Path, *, named: bool = False) -> Reading:
     `named`: the person named this path, so that failing to open it raises Unreadable; otherwise a
     record that is not there leaves every field unknown. (SPEC RD-DSH-1)
     """
+    return opened(READER, path, named, _parse)
+
+
+def _parse(path: Path) -> Reading:
     listener = Listener()
     record = Record(path, listener, listener.unread)
-    trouble = failing(READER, record, named=named)
-    return trouble if trouble is not None else _said(record)
-
-
-def _said(record: "Record[Listener]") -> Reading:
-    listener = record.listener
+    record.hear()
     if listener.rows == 0:
         return nothing(READER, "no_rows", "the record holds no row of a session", record.lines)
     lost = record.lost if listener.begun else [0, *record.lost]

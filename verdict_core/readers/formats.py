@@ -13,10 +13,9 @@ from typing import Any
 import jiter
 
 from verdict_core.errors import Usage
-from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Lines, Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import mapping, nothing
+from verdict_core.readers.session import mapping, nothing, opened
 from verdict_core.readers.streams import Source
 
 READER = "record"
@@ -54,7 +53,7 @@ def read(path: Path, *, named: bool = False, format: str | None = None) -> Readi
     """
     if format is not None and format not in NAMES:
         raise Usage(f"no such format; there are: {', '.join(NAMES)}", path="--format")
-    return turns.opened(READER, path, named, lambda path: _read(path, named, format))
+    return opened(READER, path, named, lambda path: _read(path, named, format))
 
 
 def _read(path: Path, named: bool, format: str | None) -> Reading:

@@ -16,7 +16,7 @@ from attrs import define, field
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import Record, arguments, mapping, text_of
+from verdict_core.readers.session import Record, arguments, mapping, opened, text_of
 from verdict_core.readers.turns import Turns, objects
 
 READER = "gemini-cli"
@@ -35,7 +35,7 @@ _NOT_SAID = ("/", "?", "<session_context>", "<hook_context>")
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the record at `path` says. `named`: the person named it, so that failing to open it
     raises Unreadable. (SPEC RD-GEM-1)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

@@ -16,7 +16,7 @@ from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.kimi_calls import Call, CallLog
 from verdict_core.readers.kimi_legacy import Legacy
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import mapping, text_of
+from verdict_core.readers.session import mapping, opened, text_of
 
 READER = "kimi-code"
 # Where a session's directory has the record of its main agent, newest layout first.
@@ -31,7 +31,7 @@ _STAYS = flow.Listed | flow.Goal | flow.Committed
 
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the record at `path`, or the session in this directory, says. (SPEC RD-KIMI-1)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

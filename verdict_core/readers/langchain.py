@@ -14,7 +14,7 @@ from attrs import define
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import mapping, nothing, text_of
+from verdict_core.readers.session import mapping, nothing, opened, text_of
 from verdict_core.readers.todo_status import item
 from verdict_core.readers.turns import Turns, objects
 
@@ -26,7 +26,7 @@ _TOOL = ("tool", "ToolMessage")
 
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the state at `path` says. (SPEC RD-LC-1)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

@@ -15,7 +15,7 @@ from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Object
 from verdict_core.readers.opencode_store import Session, Store, open_store
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import FIELDS, Record, mapping, nothing, text_of
+from verdict_core.readers.session import FIELDS, Record, mapping, nothing, opened, text_of
 from verdict_core.readers.turns import Turns
 
 READER = "opencode"
@@ -27,7 +27,7 @@ _GOES_ON = ("tool-calls", "unknown")
 
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the session of the working directory, else the newest one, says. (SPEC RD-OC-1)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

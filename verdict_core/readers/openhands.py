@@ -16,7 +16,7 @@ from attrs import define
 from verdict_core.readers import turns
 from verdict_core.readers.jsonlines import Lines, Object
 from verdict_core.readers.reading import Reading
-from verdict_core.readers.session import Record, mapping, nothing, text_of
+from verdict_core.readers.session import Record, mapping, nothing, opened, text_of
 from verdict_core.readers.turns import Turns
 
 READER = "openhands"
@@ -29,7 +29,7 @@ _REFUSED = ("AgentErrorEvent", "UserRejectObservation")
 
 def read(path: Path, *, named: bool = False) -> Reading:
     """What the conversation at `path` says. (SPEC RD-OH-1)"""
-    return turns.opened(READER, path, named, _parse)
+    return opened(READER, path, named, _parse)
 
 
 def _parse(path: Path) -> Reading:

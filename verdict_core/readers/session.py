@@ -5,6 +5,7 @@ every field unknown, never empty. (SPEC RD-CC-1, RD-CX-1, RD-DSH-1)
 """
 
 import json
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -50,7 +51,7 @@ class Record(Generic[Listening]):
     torn: bool = False
 
     def hear(self) -> None:
-        """Hears every row. Raises OSError, ValueError and NoZstd."""
+        """Hears every row. Raises OSError and NoZstd."""
         source = Source(self.path)
         for chunk in source.chunks():
             for count, size, line in self.unread(chunk):
@@ -70,18 +71,28 @@ class Record(Generic[Listening]):
             self.lost.append(self.listener.rows)
 
 
-def failing(reader: str, record: "Record[Any]", *, named: bool) -> Reading | None:
-    """Hears the record; the reading where that fails: Unreadable is raised where a person named
-    it, else nothing is known."""
+def opened(reader: str, path: Path, named: bool, parse: Callable[[Path], Reading]) -> Reading:
+    """`parse(path)`; where the record is not there or cannot be read, Unreadable if the person
+    `named` it, else a reading in which nothing is known. (SPEC RD-FMT-3)"""
     try:
-        record.hear()
+        _look(path)
+        return parse(path)
     except NoZstd as error:
         return nothing(reader, "zstd_missing", str(error))
-    except (OSError, ValueError) as error:
+    except OSError as error:
         if named:
-            raise Unreadable(f"no session record: {error}", path=str(record.path)) from None
+            raise Unreadable(f"no session record: {error}", path=str(path)) from None
         return nothing(reader, "record_missing", f"the record cannot be read: {error}")
-    return None
+
+
+def _look(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:
+        raise OSError(str(error)) from None
+    # Opening a pipe waits for somebody to write into it.
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError("neither a file nor a directory")
 
 
 def nothing(reader: str, code: str, text: str, lines: Lines | None = None) -> Reading:

@@ -5,21 +5,18 @@ runs from any work on until the assistant's words, or until the record says that
 compaction is no event, so it settles nothing. (SPEC RD-FMT-4)
 """
 
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field
 
-from verdict_core.errors import Unreadable
 from verdict_core.readers import claude_words as words
 from verdict_core.readers import flow
 from verdict_core.readers.flow_fold import fold
 from verdict_core.readers.reading import NO_TEXT, Reading
 from verdict_core.readers.session import Listening, Record, Unread, nothing, told
-from verdict_core.readers.streams import NoZstd
 from verdict_core.readers.todo_status import item
 
 
@@ -111,30 +108,6 @@ def finish(reader: str, record: "Record[Any]") -> Reading:
     outcome = fold(log.events, log.failed)
     unknown = outcome.unknown(record.lost) | log.unread
     return told(reader, record, outcome, unknown, log.session, log.notes.items())
-
-
-def opened(reader: str, path: Path, named: bool, parse: Callable[[Path], Reading]) -> Reading:
-    """`parse(path)`; where the record is not there or cannot be read, Unreadable if the person
-    `named` it, else a reading in which nothing is known. (SPEC RD-FMT-3)"""
-    try:
-        _look(path)
-        return parse(path)
-    except NoZstd as error:
-        return nothing(reader, "zstd_missing", str(error))
-    except OSError as error:
-        if named:
-            raise Unreadable(f"no session record: {error}", path=str(path)) from None
-        return nothing(reader, "record_missing", f"the record cannot be read: {error}")
-
-
-def _look(path: Path) -> None:
-    try:
-        mode = path.stat().st_mode
-    except ValueError as error:
-        raise OSError(str(error)) from None
-    # Opening a pipe waits for somebody to write into it.
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise OSError("neither a file nor a directory")
 
 
 def questions_of(given: Mapping[str, Any]) -> tuple[str, ...]:
