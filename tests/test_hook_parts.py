@@ -18,6 +18,7 @@ from verdict_core.hosts import hook, hook_install, hook_judge, hook_memory, hook
 from verdict_core.hosts.hook_answer import FORMS, Act, Decision, output
 from verdict_core.hosts.hook_options import HARNESSES
 from verdict_core.hosts.hook_payload import Kind, read
+from verdict_core.readers import formats
 
 MANUAL = {"hook_event_name": "PreCompact", "trigger": "manual"}
 EMPTY: dict[str, Any] = {
@@ -77,7 +78,8 @@ def test_half_an_emoji_does_not_make_a_broken_payload_whole(fault: bytes) -> Non
 
 def test_every_table_has_every_harness() -> None:
     """HK-FORM-1."""
-    assert set(FORMS) == set(hook_judge.READERS) == set(hook_install.HARNESSES) == set(HARNESSES)
+    assert set(FORMS) == set(hook_install.HARNESSES) == set(HARNESSES)
+    assert set(HARNESSES) <= set(formats.NAMES)
     for forms in FORMS.values():
         assert set(forms) == set(Act)
 

@@ -217,6 +217,7 @@ def test_led_10_nothing_shrinks_a_ledger(progress: Progress) -> None:
 def test_the_state_directory_is_the_users_unless_it_is_given(
     command: Run, workspace: Path, tmp_path: Path
 ) -> None:
+    """PG-RUN-2: where the run was kept, `check` finds it."""
     env = {"XDG_STATE_HOME": str(tmp_path / "xdg")}
     done = command("progress", "verify", "--claim", "c", "--scope", "src", "--session", "abc",
                    "--json", "--check", "--", "true", cwd=workspace, env=env)  # fmt: skip
@@ -229,6 +230,9 @@ def test_the_state_directory_is_the_users_unless_it_is_given(
     checked = command("check", "--json", "--summary", tmp_path / "s.json", "--progress", "s-abc",
                       env=env)  # fmt: skip
     assert parse(checked.stdout)["unknown"] == ["uncommitted"]
+    elsewhere = command("check", "--json", "--summary", tmp_path / "s.json", "--progress", "s-abc",
+                        "--state-dir", tmp_path / "xdg" / "verdict-core")  # fmt: skip
+    assert parse(elsewhere.stdout)["unknown"] == ["uncommitted"]
 
 
 @pytest.mark.skipif(

@@ -39,6 +39,7 @@ def run(
         record_format=record_format,
         summary=summary,
         progress=progress,
+        state_dir=state_dir,
     )
     place = Path(repo) if repo is not None else None
     whole, landed = _unlanded(combine(readings), place, state_dir)
@@ -78,6 +79,7 @@ def gather(
     record_format: str | None = None,
     summary: str | None,
     progress: str | None,
+    state_dir: str | None,
 ) -> list[Reading]:
     """The readings, in the order in which their items stand in a field. (SPEC RD-SUM-1)"""
     if record_format is not None and record is None:
@@ -91,11 +93,11 @@ def gather(
     elif summary is None:
         readings.append(_newest(Path(repo) if repo is not None else None))
     if progress is not None:
-        readings.append(_run(progress))
+        readings.append(_run(progress, state_dir))
     return readings
 
 
-def _run(name: str) -> Reading:
+def _run(name: str, state_dir: str | None) -> Reading:
     """What the ledger of a run knows; `name` is a run's id, or the directory of one."""
     from verdict_core.hosts.progress import state_directory
     from verdict_core.progress.ledger import Ledger
@@ -103,7 +105,7 @@ def _run(name: str) -> Reading:
     from verdict_core.readers import progress_ledger
 
     is_id = "/" not in name and not Path(name).is_dir()
-    directory = run_directory(state_directory(None), name) if is_id else Path(name)
+    directory = run_directory(state_directory(state_dir), name) if is_id else Path(name)
     return progress_ledger.read(Ledger(directory))
 
 

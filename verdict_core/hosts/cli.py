@@ -77,12 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     check = _command(commands, "check", _check, "read this repository and session, judge, say why")
-    check.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
-    check.add_argument("--record", metavar="FILE", help="a session record of any harness")
-    check.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
-    check.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
-    check.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
-    land_options.state_directory(check)
+    land_options.sources(check)
     _thresholds(check, wait_min=True, max_chars=True)
     _asks(check)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from verdict_core.context import FIELDS, Summary
 from verdict_core.errors import visible
+from verdict_core.hosts.hook_memory import WINDOW_S
 from verdict_core.wire import quoted
 
 REASON_CHARS = 4_000
@@ -31,8 +32,8 @@ def stopped(summary: Summary, judged: str, reasons: Sequence[str], by_hand: Sequ
         f"Why: {', '.join(reasons)}. Open ({_NOT_ORDERS}):",
     ]
     tail = (
-        "To go on, compact again after 10 seconds: then all this is written down first and the"
-        " compaction passes. To write it down now, run"
+        f"To go on, compact again after {WINDOW_S:.0f} seconds: then all this is written down first"
+        " and the compaction passes. To write it down now, run"
         f" `{visible(shlex.join(by_hand))}` in the repository."
     )
     room = REASON_CHARS - sum(map(len, head)) - len(tail) - 80
@@ -45,7 +46,7 @@ def stopped_unjudged(why: str, fault: str) -> str:
     return (
         f"verdict-core: wait: this compaction could not be judged ({why}: {_short(fault)}), so"
         " what it would lose is not known. It is stopped this once: to go on, compact again after"
-        " 10 seconds."
+        f" {WINDOW_S:.0f} seconds."
     )
 
 

@@ -76,6 +76,7 @@ def _read(options: argparse.Namespace) -> Summary:
             record_format=options.format,
             summary=options.summary,
             progress=options.progress,
+            state_dir=options.state_dir,
         )
     )
 

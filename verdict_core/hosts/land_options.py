@@ -13,12 +13,7 @@ Command = Callable[..., argparse.ArgumentParser]
 def add(commands: Any, command: Command) -> None:
     """Add `land`."""
     land = command(commands, "land", _run, "write unlanded work down, and bring it back")
-    land.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
-    land.add_argument("--record", metavar="FILE", help="a session record")
-    land.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
-    land.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
-    land.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
-    state_directory(land)
+    sources(land)
     what = land.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="what is landed of this repository")
     what.add_argument("--show", action="store_true", help="the newest landing of the session")
@@ -31,8 +26,13 @@ def add(commands: Any, command: Command) -> None:
     land.epilog = "Exit status: 0 where nothing named is left and nothing is unknown, else 10."
 
 
-def state_directory(parser: argparse.ArgumentParser) -> None:
-    """Where handoffs are kept."""
+def sources(parser: argparse.ArgumentParser) -> None:
+    """Where to look: `check` and `land` are asked alike, so that what one finds the other lands."""
+    parser.add_argument("--repo", metavar="DIR", help="a git top level (default: the one around)")
+    parser.add_argument("--record", metavar="FILE", help="a session record of any harness")
+    parser.add_argument("--format", metavar="NAME", help="the record's format, if not recognised")
+    parser.add_argument("--summary", metavar="FILE", help="a summary as JSON, or - for stdin")
+    parser.add_argument("--progress", metavar="RUN", help="a run's id, or its directory")
     parser.add_argument("--state-dir", metavar="DIR", help="where handoffs and runs are kept")
 
 
