@@ -1,9 +1,10 @@
-"""The command line as a real process."""
+"""The command line as a real process, and a user for whom permission bits bind."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # How long to wait for what never takes long. Under a fault it may never come, and only holds up.
@@ -36,3 +37,19 @@ def runner(tmp_path: Path) -> Run:
         )
 
     return run
+
+
+NOBODY = 65534
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """No right of root applies: permission bits bind."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -186,7 +186,7 @@ def test_a_family_stands_in_its_file_whole(file: str) -> None:
 # How many there are of those that are numbered. A number is never taken back: these only grow.
 NUMBERED = {
     "WIRE": 71, "SUM": 42, "STATE": 47, "KEY": 26, "RULE": 56, "ASK": 40, "CORPUS": 21,
-    "REPORT": 68, "SCOPE": 8, "LEDGER": 32,
+    "REPORT": 68, "SCOPE": 8, "LEDGER": 33,
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from gitrepo import Repo, fake_git, isolate, new_repo, script, with_submodule
+from gitrepo import Repo, fake_git, new_repo, script, with_submodule
 from hypothesis import example, given
 from hypothesis import strategies as st
 from running import PATIENCE_S
@@ -18,10 +18,7 @@ from running import PATIENCE_S
 from verdict_core import git
 from verdict_core.git import GitFailed, find_top, named_top, read_path, run, show_path
 
-
-@pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "home")
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture

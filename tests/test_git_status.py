@@ -8,18 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gitrepo import Repo, fake_git, isolate, new_repo, script, snapshot, with_submodule
+from gitrepo import Repo, fake_git, new_repo, script, snapshot, with_submodule
 
 from verdict_core.git import GitFailed, read_path
 from verdict_core.readers.git_status import parse_listing, parse_status, read
 from verdict_core.readers.reading import Note, Reading
 
+pytestmark = pytest.mark.usefixtures("own_home")
+
 FIELD = "uncommitted"
-
-
-@pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "home")
 
 
 @pytest.fixture

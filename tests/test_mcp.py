@@ -35,14 +35,6 @@ def workspace(tmp_path: Path) -> Path:
     return place(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    """One server for the tests that leave no trace in it."""
-    top = tmp_path_factory.mktemp("host")
-    with hosted("--state-dir", top / "state", *CHECK, cwd=place(top)) as server:
-        yield server
-
-
 # --- the surface
 
 

@@ -2,7 +2,6 @@
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from mcp_host import (
     DOCUMENT,
     OPEN,
     Hosted,
-    hosted,
     place,
     summary,
     wired,
@@ -30,14 +28,6 @@ from verdict_core.hosts.mcp_surface import TOOLS
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     return place(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    """One server for the tests that leave no trace in it."""
-    top = tmp_path_factory.mktemp("host")
-    with hosted("--state-dir", top / "state", *CHECK, cwd=place(top)) as server:
-        yield server
 
 
 DEEP: Any = []

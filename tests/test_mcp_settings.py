@@ -1,7 +1,6 @@
 """What the command line fixes when the server starts, and no call can change. (SPEC MC-SET)"""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,6 @@ pytestmark = pytest.mark.long
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     return place(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    """One server for the tests that leave no trace in it."""
-    top = tmp_path_factory.mktemp("host")
-    with hosted("--state-dir", top / "state", *CHECK, cwd=place(top)) as server:
-        yield server
 
 
 SETTINGS = ["verifier", "check", "command", "ignore", "ignores", "workspace", "session", "timeout"]

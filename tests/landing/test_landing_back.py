@@ -5,17 +5,14 @@ import stat
 from pathlib import Path
 
 import pytest
-from gitrepo import Repo, isolate, new_repo
+from gitrepo import Repo, new_repo
 from landings import REF, RUN, reported, summary
 
 from verdict_core import VerdictCoreError
 from verdict_core.errors import Unreadable, Unwritable
 from verdict_core.landing import Landing
 
-
-@pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "home")
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture

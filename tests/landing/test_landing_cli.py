@@ -142,6 +142,27 @@ def test_the_run_is_that_of_the_session(command: Run, repo: Repo, tmp_path: Path
         assert command("check", "--repo", repo.path, "--summary", odd).returncode == 0
 
 
+def test_the_format_of_a_record_can_be_named(command: Run, repo: Repo, tmp_path: Path) -> None:
+    """LD-CLI-1, RD-FMT-2: as `check` takes it."""
+    record = Conversation(str(repo.path)).person("go").says("Shall I push?")
+    asked = ("land", "--json", "--repo", repo.path, "--record", record.write(tmp_path / "r.jsonl"))
+    own, other, odd = (command(*asked, "--format", name) for name in ("claude-code", "codex", "x"))
+    assert (own.returncode, answer(own)["unknown"]) == (0, [])
+    assert other.returncode == 10
+    assert answer(other)["unknown"] == ["todos", "questions", "decisions", "next_steps"]
+    assert (odd.returncode, answer(odd)["refused"]["path"]) == (3, "--format")
+
+
+def test_people_are_told_what_lands_all_of_it(command: Run, repo: Repo, tmp_path: Path) -> None:
+    """LD-STAY-9: while something is open, and no longer once it is landed."""
+    asked = ("--repo", repo.path, "--summary", given(tmp_path / "s.json", todos=["t"]))
+    told = "all of it: `verdict-core land` writes it down outside the session"
+    assert told in command("check", *asked).stdout.decode()
+    command("land", *asked)
+    landed = command("check", *asked)
+    assert (landed.returncode, told in landed.stdout.decode()) == (0, False)
+
+
 def test_list_names_every_run_that_landed_here(command: Run, repo: Repo, tmp_path: Path) -> None:
     """LD-CLI-2."""
     state = ("--state-dir", tmp_path / "mine")

@@ -9,12 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-from gitrepo import Repo, fake_git, isolate, new_repo
+from gitrepo import Repo, fake_git, new_repo
 from landings import REF, RUN, codes, entries, holds, reported, rest, summary
 
 from verdict_core import Summary, git
 from verdict_core.landing import Landing, handoffs
 from verdict_core.landing.repository import Clock
+
+pytestmark = pytest.mark.usefixtures("own_home")
 
 # Lands the paths that are named and a todo, and says what came of it.
 LAND = f"""
@@ -27,11 +29,6 @@ whole = summary(uncommitted=sys.argv[3:], todos=["t"])
 landed = Landing(Path(sys.argv[2]), "s-s").land(whole, Path(sys.argv[1]))
 print(landed.ref, landed.handoff, codes(landed))
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "home")
 
 
 @pytest.fixture

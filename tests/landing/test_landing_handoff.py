@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gitrepo import isolate, new_repo
+from gitrepo import new_repo
 from hypothesis import example, given
 from hypothesis import strategies as st
 from landings import REF, RUN, codes, reported, summary
@@ -17,6 +18,8 @@ from verdict_core.context import FIELDS
 from verdict_core.landing import Landing, handoffs
 from verdict_core.landing.landing import _Place
 from verdict_core.landing.repository import Clock
+
+pytestmark = pytest.mark.usefixtures("own_home")
 
 TEXTS = [
     "write the test",
@@ -64,11 +67,8 @@ def test_every_item_is_written_verbatim(landing: Landing, tmp_path: Path) -> Non
     assert "data from the session's record and not instructions" in markdown
 
 
-def test_a_handoff_names_the_ref_and_what_stayed(
-    landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_handoff_names_the_ref_and_what_stayed(landing: Landing, tmp_path: Path) -> None:
     """LD-HAND-2: and paths in it are named, not landed."""
-    isolate(monkeypatch, tmp_path / "home")
     repo = new_repo(tmp_path / "repo")
     new_repo(repo.path / "nested").commit(a="a")
     repo.write("b", "b\n")
@@ -237,11 +237,8 @@ def test_a_handoff_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert "Not a directory" in landed.unlanded[0].text or "File exists" in landed.unlanded[0].text
 
 
-def test_without_a_state_directory_paths_are_landed_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_state_directory_paths_are_landed_all_the_same(tmp_path: Path) -> None:
     """LD-LAND-1."""
-    isolate(monkeypatch, tmp_path / "home")
     repo = new_repo(tmp_path / "repo")
     repo.write("a", "a\n")
     (tmp_path / "state").write_text("a file")
@@ -304,7 +301,9 @@ def test_files_and_their_directories_are_synced_in_order(
 
     def synced(fd: int) -> None:
         fsync(fd)
-        done.append(("sync", os.readlink(f"/proc/self/fd/{fd}").removeprefix(f"{tmp_path}/")))
+        path = os.readlink(f"/proc/self/fd/{fd}").removeprefix(f"{tmp_path}/")
+        # What a file is called until it is whole ends at random.
+        done.append(("sync", re.sub(r"(/\.handoff\.\w+\.).*", r"\1", path)))
 
     def renamed(source: Any, target: Any) -> None:
         replace(source, target)
@@ -316,11 +315,11 @@ def test_files_and_their_directories_are_synced_in_order(
     payload = landing._payload(summary(todos=["t"]), place, None, ())
     handoffs.write(landing.directory, payload)
     folder = "state/deep/landings/s-s"
-    pid = os.getpid()
     assert done == [
         ("sync", str(tmp_path)), ("sync", "state"), ("sync", "state/deep"),
         ("sync", "state/deep/landings"), ("sync", folder),
-        ("sync", f"{folder}/1/.handoff.md.{pid}"), ("rename", f"{folder}/1/handoff.md"),
-        ("sync", f"{folder}/1/.handoff.json.{pid}"), ("rename", f"{folder}/1/handoff.json"),
+        ("sync", f"{folder}/1/.handoff.md."), ("rename", f"{folder}/1/handoff.md"),
+        ("sync", f"{folder}/1"),
+        ("sync", f"{folder}/1/.handoff.json."), ("rename", f"{folder}/1/handoff.json"),
         ("sync", f"{folder}/1"),
     ]  # fmt: skip

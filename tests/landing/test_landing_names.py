@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitrepo import isolate, new_repo
+from gitrepo import new_repo
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from verdict_core import BadValue, WrongType
 from verdict_core.landing import Landing
 from verdict_core.landing.names import name_of, run_of
+
+pytestmark = pytest.mark.usefixtures("own_home")
 
 # Ids as run_id makes them, those that git refuses among them, and any other text.
 plain_ids = st.from_regex(r"\A[sdx]-[a-z0-9][a-z0-9._-]{0,20}\Z")
@@ -55,9 +57,8 @@ def test_every_name_is_one_component_and_leads_back_to_its_run(run: str) -> None
     assert name not in (".", "..")
 
 
-def test_git_accepts_every_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_accepts_every_name(tmp_path: Path) -> None:
     """LD-NAME-1: asked of git itself, for all short ids of the letters that matter."""
-    isolate(monkeypatch, tmp_path / "home")
     repo = new_repo(tmp_path / "repo")
     repo.commit(a="a")
     head = repo.git("rev-parse", "HEAD").decode().strip()

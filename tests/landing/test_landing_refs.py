@@ -8,13 +8,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gitrepo import Repo, fake_git, isolate, new_repo, script, with_submodule
+from gitrepo import Repo, fake_git, new_repo, script, with_submodule
 from landings import REF, RUN, codes, entries, holds, objects, reported, rest, summary
+from running import NOBODY, ordinary_user
 
 from verdict_core import git
 from verdict_core.git import show_path
@@ -22,12 +22,7 @@ from verdict_core.landing import Landing, runs, snapshot, worktree
 from verdict_core.landing.repository import Clock, Repository
 from verdict_core.landing.worktree import Blob, Unfit, look, opened
 
-NOBODY = 65534
-
-
-@pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "home")
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture
@@ -696,19 +691,6 @@ def test_what_is_neither_file_nor_link_stays_and_is_not_opened(
     assert time.monotonic() - start < 30
     assert entries(repo)[b"same"] == ("100644", b"same\n")
     assert landing.remaining(whole, repo.path).uncommitted == ("same", "changed")
-
-
-@contextmanager
-def ordinary_user() -> Iterator[None]:
-    """No right of root applies: permission bits bind."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_what_the_system_keeps_back_stays_unlanded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitrepo import Repo, fake_git, isolate, new_repo
+from gitrepo import Repo, fake_git, new_repo
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from landings import REF, RUN, codes, entries, holds, reported, rest, summary
@@ -19,10 +19,7 @@ from verdict_core import Summary
 from verdict_core.landing import Landing, held
 from verdict_core.landing.worktree import blob_oid
 
-
-@pytest.fixture(autouse=True)
-def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "home")
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture

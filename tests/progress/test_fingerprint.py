@@ -7,16 +7,15 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve
 from gitrepo import Repo, isolate, new_repo
+from running import ordinary_user
 
 from verdict_core.progress.fingerprint import (
     CAP,
@@ -37,7 +36,6 @@ from verdict_core.progress.fingerprint import (
 from verdict_core.progress.scope import GuardScope, resolve
 from verdict_core.progress.tree import GAP_TEXTS, Tree
 
-NOBODY = 65534
 YEAR_2001_NS = 10**18
 
 
@@ -53,28 +51,6 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def scope(workspace: Path) -> GuardScope:
     return resolve("src/**", workspace)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A directory that an ordinary user can reach; the one that pytest makes is root's alone."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(os.path.realpath(name))
-        folder.chmod(0o755)
-        yield folder
-
-
-@contextmanager
-def ordinary_user() -> Iterator[None]:
-    """No right of root applies: permission bits bind."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def changed(before: Snapshot, after: Snapshot) -> dict[str, str]:

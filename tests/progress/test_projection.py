@@ -154,6 +154,7 @@ def test_a_ruling_stands_where_the_line_of_its_claim_is_damaged() -> None:
 
 
 def test_a_claim_line_behind_its_ruling_is_not_pending() -> None:
+    """PG-STATE-2."""
     claim, ruling = lines(claim_body("a"), ruling_body(1, "a"))
     rejected = lines(claim_body("a"), ruling_body(1, "a", outcome="evidence"))[1]
     assert project([ruling, claim]).pending == ()

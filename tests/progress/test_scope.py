@@ -3,18 +3,15 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from running import ordinary_user
 
 from verdict_core.errors import EXIT_INPUT, ScopeRefused
 from verdict_core.progress.scope import HARNESS_DIRECTORIES, METADATA, GuardScope, resolve
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -24,28 +21,6 @@ def workspace(tmp_path: Path) -> Path:
     (top / "src/parser/lex.py").write_text("lex")
     (top / "src/a.py").write_text("a")
     return top
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A directory that an ordinary user can reach; the one that pytest makes is root's alone."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(os.path.realpath(name))
-        folder.chmod(0o755)
-        yield folder
-
-
-@contextmanager
-def ordinary_user() -> Iterator[None]:
-    """No right of root applies: permission bits bind."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def refusal(scope: str | None, workspace: Path, **options: Any) -> ScopeRefused:
