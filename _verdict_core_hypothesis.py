@@ -22,14 +22,14 @@ def register() -> None:
 class _WhenImported(MetaPathFinder):
     """Finds nothing by itself, and knows when the module has been read."""
 
-    def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
+    def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]  # a type is an import
         if name != MODULE:
             return None
         sys.meta_path.remove(self)
         spec = find_spec(name)
         read = spec.loader.exec_module
 
-        def read_and_register(module):  # type: ignore[no-untyped-def]
+        def read_and_register(module):  # type: ignore[no-untyped-def]  # a type is an import
             read(module)
             _register()
 
@@ -40,7 +40,7 @@ class _WhenImported(MetaPathFinder):
 def _register() -> None:
     from hypothesis import strategies as st
 
-    def summaries(_):  # type: ignore[no-untyped-def]
+    def summaries(_):  # type: ignore[no-untyped-def]  # a type is an import
         from verdict_core.conformance.strategies import valid_summaries
 
         return valid_summaries()

@@ -254,7 +254,7 @@ def _started(job: _Job, place: Path) -> int:
         os.dup2(said, 1)
         os.dup2(said, 2)
         (place / "outcome").write_text(json.dumps(_done(job, place)))
-    except BaseException:
+    except BaseException:  # a fork that goes on would run its parent's work once more
         traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -206,7 +206,7 @@ class LlmServer:
                 way(Exchange(asked, connection, self._over))
         except OSError:
             pass  # the client went away, which is its right
-        except Exception as fault:
+        except Exception as fault:  # for the test, which looks at the end
             self.faults.append(fault)
 
 

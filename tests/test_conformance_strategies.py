@@ -61,7 +61,7 @@ def test_lines_are_sealed_and_damage_is_not(written: list[bytes], damage: bytes)
 
 def test_reports_are_of_many_kinds() -> None:
     for part in (b"Status: complete", b"```", b"\xff"):
-        find(report_bytes(), lambda data, part=part: part in data,  # type: ignore[misc]
+        find(report_bytes(), lambda data, part=part: part in data,  # type: ignore[misc]  # no type for a default
              settings=settings(max_examples=5_000, database=None, deadline=None))  # fmt: skip
 
 

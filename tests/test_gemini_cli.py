@@ -14,7 +14,7 @@ from verdict_core.readers.reading import NO_TEXT, Reading
 HEAD = {"sessionId": "s1", "projectHash": "h", "startTime": "t", "kind": "main"}
 GO = {"id": "u1", "timestamp": "t", "type": "user", "content": [{"text": "go"}]}
 DONE = {"id": "g9", "timestamp": "t", "type": "gemini", "content": "Done."}
-TODO = {"description": "write it", "status": "pending"}
+TASK = {"description": "write it", "status": "pending"}
 ASK = {"questions": [{"question": "Which?"}, {"question": "Where?"}]}
 
 
@@ -29,7 +29,7 @@ def call(name: str, args: Any, status: str = "success", output: str = "", **more
 
 def test_the_lines_of_a_record_are_read(tmp_path: Path) -> None:
     """RD-GEM-1."""
-    wrote = model("g1", "", call("write_todos", {"todos": [TODO, {**TODO, "status": "completed"}]}))
+    wrote = model("g1", "", call("write_todos", {"todos": [TASK, {**TASK, "status": "completed"}]}))
     found = read(write(tmp_path / "r", HEAD, GO, wrote, DONE))
     assert open_items(found) == {"todos": ["write it"]}
     assert (found.session, set(found.unknown), found.reader) == ("s1", set(), "gemini-cli")
@@ -44,7 +44,7 @@ def test_the_record_of_a_sub_agent_is_called_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("indent", [1, None])
 def test_the_older_single_object_is_read_too(tmp_path: Path, indent: int | None) -> None:
     """RD-GEM-1."""
-    messages = [GO, model("g1", "", call("write_todos", {"todos": [TODO]})), DONE]
+    messages = [GO, model("g1", "", call("write_todos", {"todos": [TASK]})), DONE]
     path = tmp_path / "r.json"
     path.write_text(json.dumps({**HEAD, "messages": messages}, indent=indent))
     found = read(path)
@@ -54,7 +54,7 @@ def test_the_older_single_object_is_read_too(tmp_path: Path, indent: int | None)
 
 def test_of_an_older_record_that_was_cut_off_the_head_is_read(tmp_path: Path) -> None:
     """RD-GEM-1."""
-    messages = [GO, model("g1", "", call("write_todos", {"todos": [TODO]})), DONE]
+    messages = [GO, model("g1", "", call("write_todos", {"todos": [TASK]})), DONE]
     text = json.dumps({**HEAD, "messages": messages}, indent=1)
     path = tmp_path / "r.json"
     path.write_text(text[: text.index("Done")])
@@ -81,14 +81,14 @@ def test_of_the_records_with_one_id_the_last_counts_in_the_place_of_the_first(
     tmp_path: Path,
 ) -> None:
     """RD-GEM-2."""
-    wrote = model("g1", "Shall I?", call("write_todos", {"todos": [TODO]}))
+    wrote = model("g1", "Shall I?", call("write_todos", {"todos": [TASK]}))
     rows = [HEAD, GO, model("g1", "Shall I?"), {**GO, "id": "u2"}, DONE, wrote]
     assert open_items(read(write(tmp_path / "r", *rows))) == {"todos": ["write it"]}
 
 
 def test_what_was_rewound_never_happened(tmp_path: Path) -> None:
     """RD-GEM-3."""
-    wrote = model("g1", "", call("write_todos", {"todos": [TODO]}))
+    wrote = model("g1", "", call("write_todos", {"todos": [TASK]}))
     later = [{**GO, "id": "u2"}, model("g2", "", call("write_todos", {"todos": []}))]
     rows = [HEAD, GO, wrote, DONE, *later]
     assert open_items(read(write(tmp_path / "r", *rows))) == {"next_steps": ["(running) go"]}
@@ -99,7 +99,7 @@ def test_what_was_rewound_never_happened(tmp_path: Path) -> None:
 
 def test_a_history_that_was_cut_to_a_summary_still_happened(tmp_path: Path) -> None:
     """RD-GEM-4."""
-    wrote = model("g1", "", call("write_todos", {"todos": [TODO]}))
+    wrote = model("g1", "", call("write_todos", {"todos": [TASK]}))
     asked = model("g2", "Shall I push?")
     summary = {**GO, "id": "x", "content": "<state_snapshot>so far</state_snapshot>"}
     cut = {"$set": {"messages": [summary, model("y", "Got it.")], "lastUpdated": "t"}}
@@ -115,7 +115,7 @@ def test_a_list_of_messages_at_the_beginning_is_the_history(tmp_path: Path) -> N
 @pytest.mark.parametrize("status", ["error", "cancelled"])
 def test_a_list_whose_call_failed_changes_nothing(tmp_path: Path, status: str) -> None:
     """RD-GEM-5."""
-    wrote = model("g1", "", call("write_todos", {"todos": [TODO]}))
+    wrote = model("g1", "", call("write_todos", {"todos": [TASK]}))
     failed = model("g2", "", call("write_todos", {"todos": []}, status))
     assert open_items(read(write(tmp_path / "r", GO, wrote, failed, DONE)))["todos"] == ["write it"]
 

@@ -11,7 +11,7 @@ from verdict_core.errors import Unreadable
 from verdict_core.readers.kimi import read
 
 HEAD = {"type": "metadata", "protocol_version": "1.4", "created_at": 1}
-TODO = {"title": "write it", "status": "pending"}
+TASK = {"title": "write it", "status": "pending"}
 ASK = {"questions": [{"question": "Which?"}, {"question": "Where?"}]}
 COMPACTED = {"type": "context.apply_compaction", "summary": "s", "compactedCount": 2}
 
@@ -52,8 +52,8 @@ GO, DONE = person("go", kind="user"), says("Done.")
 
 def test_the_list_that_is_stored_is_the_list(tmp_path: Path) -> None:
     """RD-KIMI-1, RD-KIMI-2."""
-    old = call("TodoList", {"todos": [TODO, TODO]})
-    now = [store({**TODO, "status": "done"}, TODO), result("TodoList")]
+    old = call("TodoList", {"todos": [TASK, TASK]})
+    now = [store({**TASK, "status": "done"}, TASK), result("TodoList")]
     other = {"type": "tools.update_store", "key": "other", "value": []}
     found = read(write(tmp_path / "r", HEAD, GO, old, *now, other, DONE))
     assert open_items(found) == {"todos": ["write it"]}
@@ -64,14 +64,14 @@ def test_the_list_that_is_stored_is_the_list(tmp_path: Path) -> None:
 def test_a_call_that_failed_changes_nothing(tmp_path: Path, failed: bool) -> None:
     """RD-KIMI-2."""
     emptied = [call("TodoList", {"todos": []}), result("TodoList", "no", isError=failed)]
-    found = read(write(tmp_path / "r", GO, store(TODO), *emptied, DONE))
+    found = read(write(tmp_path / "r", GO, store(TASK), *emptied, DONE))
     assert open_items(found) == ({"todos": ["write it"]} if failed else {})
 
 
 def test_a_call_without_a_list_only_reads(tmp_path: Path) -> None:
     """RD-KIMI-2."""
     looked = [call("TodoList", {}), result("TodoList")]
-    found = read(write(tmp_path / "r", GO, store(TODO), *looked, DONE))
+    found = read(write(tmp_path / "r", GO, store(TASK), *looked, DONE))
     assert (open_items(found), set(found.unknown)) == ({"todos": ["write it"]}, set())
 
 
@@ -124,8 +124,8 @@ def test_a_commit_settles_the_decisions(tmp_path: Path) -> None:
 
 def test_an_undone_turn_takes_its_talk_back_and_not_what_is_stored(tmp_path: Path) -> None:
     """RD-KIMI-4."""
-    first = [HEAD, GO, store(TODO), says("Shall I push?")]
-    second = [person("yes"), store(TODO, TODO), call("ExitPlanMode", {})]
+    first = [HEAD, GO, store(TASK), says("Shall I push?")]
+    second = [person("yes"), store(TASK, TASK), call("ExitPlanMode", {})]
     third = [result("ExitPlanMode", "plan"), person("more"), says("Really?")]
     rows = [*first, *second, *third]
     both = {"todos": ["write it", "write it"]}
@@ -139,13 +139,13 @@ def test_an_undone_turn_takes_its_talk_back_and_not_what_is_stored(tmp_path: Pat
     for count in (0, "2"):
         found = read(write(tmp_path / "r", *rows, {**undo, "count": count}))
         assert open_items(found)["questions"] == ["Really?"]
-    nobody = write(tmp_path / "r", store(TODO), {**undo, "count": 1})
+    nobody = write(tmp_path / "r", store(TASK), {**undo, "count": 1})
     assert open_items(read(nobody)) == {"todos": ["write it"]}
 
 
 def test_a_compaction_settles_nothing(tmp_path: Path) -> None:
     """RD-KIMI-5."""
-    rows = [HEAD, GO, store(TODO), says("Shall I push?"), COMPACTED]
+    rows = [HEAD, GO, store(TASK), says("Shall I push?"), COMPACTED]
     found = read(write(tmp_path / "r", *rows))
     assert open_items(found) == {"todos": ["write it"], "questions": ["Shall I push?"]}
     assert codes(found) == ["compactions"]
@@ -240,7 +240,7 @@ def gave(output: Any = "", *, id: str = "t1", failed: bool = False, display: Any
 
 
 BEGIN, END = wire("TurnBegin", user_input="go"), wire("TurnEnd")
-LIST = json.dumps({"todos": [TODO]})
+LIST = json.dumps({"todos": [TASK]})
 
 
 def test_the_older_wire_is_read(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_arguments_that_come_in_parts_are_joined(tmp_path: Path) -> None:
     assert open_items(read(write(tmp_path / "r", *rows)))["todos"] == ["write it"]
     found = read(write(tmp_path / "r", *rows[:-2]))
     assert (set(found.unknown), codes(found)) == ({"todos"}, ["bad_todos"])
-    shown = [{"type": "brief"}, {"type": "todo", "items": [TODO]}]
+    shown = [{"type": "brief"}, {"type": "todo", "items": [TASK]}]
     found = read(write(tmp_path / "r", *rows[:-2], gave(display=shown), END))
     assert (open_items(found), set(found.unknown)) == ({"todos": ["write it"]}, set())
 
@@ -318,7 +318,7 @@ def test_without_a_list_a_context_may_have_lost_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["agents/main/wire.jsonl", "wire.jsonl", "context.jsonl"])
 def test_a_sessions_directory_is_the_record_of_its_main_agent(tmp_path: Path, place: str) -> None:
     """RD-KIMI-1, todo-03."""
-    write(tmp_path / "s" / place, GO, store(TODO), DONE)
+    write(tmp_path / "s" / place, GO, store(TASK), DONE)
     write(tmp_path / "s" / "agents" / "agent-0" / "wire.jsonl", GO, store(), DONE)
     assert open_items(read(tmp_path / "s")) == {"todos": ["write it"]}
 

@@ -10,7 +10,7 @@ from plain_record import codes, knows_nothing, open_items
 from verdict_core.readers.langchain import read
 from verdict_core.readers.reading import Reading
 
-TODO = {"content": "write it", "status": "pending"}
+TASK = {"content": "write it", "status": "pending"}
 GO = {"type": "human", "content": "go"}
 SO = {"type": "ai", "content": "Shall I push?", "tool_calls": []}
 CALLS = {"type": "ai", "content": "So.", "tool_calls": [{"name": "x", "args": {}, "id": "1"}]}
@@ -24,8 +24,8 @@ def given(tmp_path: Path, state: Any) -> Reading:
 
 def test_a_state_is_read(tmp_path: Path) -> None:
     """RD-LC-1."""
-    done = {**TODO, "status": "completed"}
-    found = given(tmp_path, {"messages": [GO, SO], "todos": [TODO, done]})
+    done = {**TASK, "status": "completed"}
+    found = given(tmp_path, {"messages": [GO, SO], "todos": [TASK, done]})
     assert open_items(found) == {"todos": ["write it"], "questions": ["Shall I push?"]}
     assert (set(found.unknown), found.session) == ({"decisions"}, None)
 
@@ -33,7 +33,7 @@ def test_a_state_is_read(tmp_path: Path) -> None:
 def test_a_snapshot_that_holds_a_state_is_read(tmp_path: Path) -> None:
     """RD-LC-1."""
     config = {"configurable": {"thread_id": "t1", "checkpoint_ns": ""}}
-    values = {"messages": [GO, SO], "todos": [TODO]}
+    values = {"messages": [GO, SO], "todos": [TASK]}
     found = given(tmp_path, {"values": values, "next": [], "config": config})
     assert open_items(found) == {"todos": ["write it"], "questions": ["Shall I push?"]}
     assert found.session == "t1"
@@ -57,7 +57,7 @@ def test_a_state_without_todos_is_not_one_without_any(tmp_path: Path) -> None:
 
 def test_a_state_without_messages_tells_nothing_of_the_talk(tmp_path: Path) -> None:
     """RD-LC-2."""
-    found = given(tmp_path, {"todos": [TODO]})
+    found = given(tmp_path, {"todos": [TASK]})
     assert open_items(found) == {"todos": ["write it"]}
     assert found.unknown == {"questions", "decisions", "next_steps"}
 

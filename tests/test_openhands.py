@@ -9,7 +9,7 @@ from plain_record import FIELDS, HARNESSES, codes, knows_nothing, open_items, wr
 
 from verdict_core.readers.openhands import read
 
-TODO = {"title": "write it", "notes": "", "status": "todo"}
+TASK = {"title": "write it", "notes": "", "status": "todo"}
 CONDENSED = {"kind": "Condensation", "source": "environment", "forgotten_event_ids": ["0"]}
 
 
@@ -48,7 +48,7 @@ def conversation(folder: Path, *events: Any, numbers: list[int] | None = None) -
 
 def test_a_conversation_is_read_in_the_order_of_its_numbers(tmp_path: Path) -> None:
     """RD-OH-1."""
-    events = [GO, plan(TODO), seen("TaskTrackerObservation", task_list=[TODO]), DONE]
+    events = [GO, plan(TASK), seen("TaskTrackerObservation", task_list=[TASK]), DONE]
     folder = conversation(tmp_path / "c", *events)
     for place in (folder, folder / "events"):
         found = read(place)
@@ -66,15 +66,15 @@ def test_a_longer_number_comes_later(tmp_path: Path) -> None:
 
 def test_events_as_lines_are_read_alike(tmp_path: Path) -> None:
     """RD-OH-1."""
-    found = read(write(tmp_path / "r", GO, plan(TODO), DONE))
+    found = read(write(tmp_path / "r", GO, plan(TASK), DONE))
     assert (open_items(found), set(found.unknown)) == ({"todos": ["write it"]}, {"decisions"})
 
 
 def test_todos_are_the_last_list_that_was_not_refused(tmp_path: Path) -> None:
     """RD-OH-2."""
-    shown = seen("TaskTrackerObservation", task_list=[TODO, {**TODO, "status": "done"}])
+    shown = seen("TaskTrackerObservation", task_list=[TASK, {**TASK, "status": "done"}])
     viewed = action("TaskTrackerAction", "c2", command="view", task_list=[])
-    rows = [GO, plan(TODO, TODO), shown, viewed]
+    rows = [GO, plan(TASK, TASK), shown, viewed]
     assert open_items(read(write(tmp_path / "r", *rows, DONE))) == {"todos": ["write it"]}
     refused = [
         seen("TaskTrackerObservation", "c3", task_list=[], is_error=True),
@@ -90,7 +90,7 @@ def test_todos_are_the_last_list_that_was_not_refused(tmp_path: Path) -> None:
 def test_a_condensation_settles_nothing(tmp_path: Path) -> None:
     """RD-OH-3."""
     asks = said("Shall I push?", "assistant", "agent")
-    found = read(write(tmp_path / "r", GO, plan(TODO), asks, CONDENSED))
+    found = read(write(tmp_path / "r", GO, plan(TASK), asks, CONDENSED))
     assert open_items(found) == {"todos": ["write it"], "questions": ["Shall I push?"]}
 
 

@@ -180,7 +180,7 @@ def _ended(
     ) as process:
         try:
             output, complaints = process.communicate(input, seconds)
-        except BaseException:
+        except BaseException:  # a deadline, Ctrl-C: whatever it is, git does not outlive it
             # Not process.kill: a filter, or the git of a submodule, would live on.
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)

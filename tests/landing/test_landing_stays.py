@@ -386,7 +386,12 @@ counter = itertools.count()
     worked=st.dictionaries(names, contents | st.none(), min_size=1, max_size=5),
     data=st.data(),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=25,
+    deadline=None,
+    # Each example makes a repository, in a folder of its own below tmp_path.
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 def test_what_is_landed_is_landed_until_a_byte_of_it_changes(
     tmp_path: Path,
     committed: dict[bytes, bytes],

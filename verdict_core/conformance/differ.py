@@ -124,6 +124,7 @@ def _compared(
     @settings(
         max_examples=examples,
         phases=[Phase.generate, Phase.shrink],
+        # How slow another implementation is says nothing about it.
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
         deadline=None,

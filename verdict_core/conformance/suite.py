@@ -64,6 +64,7 @@ def run(
         PROFILE,
         max_examples=examples,
         phases=[Phase.explicit, Phase.generate, Phase.shrink],
+        # How slow another implementation is says nothing about it.
         suppress_health_check=list(HealthCheck),
         derandomize=False,
         report_multiple_bugs=False,

@@ -40,7 +40,7 @@ class InProcess(Executor):
         future: Future[T] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:
+        except Exception as error:  # a future keeps it for whoever asks, as a pool's does
             future.set_exception(error)
         return future
 
@@ -108,7 +108,7 @@ def processes(jobs: int) -> Iterator[Engine]:
     with _Pool(jobs, mp_context=context, initializer=_start) as pool:
         try:
             yield Engine(pool, at_once=2 * jobs)
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, ends the workers
             _interrupt_workers()
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -93,7 +93,7 @@ def _done(writing: int, work: Work) -> Said:
         work(lambda said: _send(writing, {"said": said}))
     except VerdictCoreError as error:
         return {"ended": Ended.REFUSED, "code": error.code, "fault": str(error)}
-    except Exception as error:
+    except Exception as error:  # whoever waits is told, and decides as for any failure
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(where.filename)}, line {where.lineno}"
         return {"ended": Ended.CRASHED, "fault": f"{type(error).__name__}: {error} ({place})"}

@@ -83,7 +83,7 @@ def server_of(settings: Settings) -> Server[Any]:
         async with verifying if params.name == _VERIFY else at_once:
             try:
                 return _result(await _said(json.dumps(asked).encode() + b"\n"))
-            except Exception:
+            except Exception:  # told as a fault: a call that crashed has no answer
                 traceback.print_exc()
                 raise MCPError(INTERNAL_ERROR, _CRASHED) from None
 
