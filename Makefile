@@ -2,12 +2,14 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+# What counts as changed is what differs from this commit.
+SINCE ?= HEAD~1
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 COVER := --cov=verdict_core.context --cov=verdict_core.wire --cov=verdict_core.forbidden \
 	--cov=verdict_core.progress --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-.PHONY: demo test test-long lint types contracts wheel-test mutants mutants-changed mutmut nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
+.PHONY: demo test test-long lint types contracts wheel-test mutants mutants-changed mutmut mutmut-changed nightly trace annex lock proofs artefact conformance-node bench frameworks host-claude host-codex host-dsh clean
 
 demo: .venv/.core
 	@status=0; $(BIN)/verdict-core check --repo . --record examples/session.jsonl || status=$$?; \
@@ -41,10 +43,13 @@ mutants: .venv/.dev
 # For each run of .ci/run: the faults of what decides, those of what the last commit and the working
 # tree change, and an eighth of the others, another one with each commit.
 mutants-changed: .venv/.dev
-	$(BIN)/python -m mutants --changed-since HEAD~1
+	$(BIN)/python -m mutants --changed-since $(SINCE)
 
 mutmut: .venv/.mutmut
 	$(BIN)/python -m mutants.automatic
+
+mutmut-changed: .venv/.mutmut
+	$(BIN)/python -m mutants.automatic --changed-since $(SINCE)
 
 # Goes looking: at random, twenty times as long, and with a solver over the rule table.
 nightly: .venv/.nightly

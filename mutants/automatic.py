@@ -25,6 +25,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mutants.chosen import changed_since
 from mutants.faults import ROOT
 from mutants.leftovers import sweep
 from mutants.prose import only_words_differ
@@ -219,15 +220,13 @@ def touched(suites: Mapping[str, Any], paths: Iterable[str]) -> dict[str, Any]:
     return chosen
 
 
-def _changed_since(commit: str) -> list[str]:
-    command = ["git", "diff", "--name-only", commit, "--"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
-    return done.stdout.splitlines()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants.automatic", description="mutmut, and its list.")
-    parser.add_argument("--changed-since", metavar="COMMIT", help="only modules that changed")
+    parser.add_argument(
+        "--changed-since",
+        metavar="COMMIT",
+        help="only modules that changed; all where git cannot tell",
+    )
     parser.add_argument("--modules", nargs="*", metavar="FILE", help="only these modules")
     parser.add_argument("--suites", nargs="*", metavar="NAME", help="only these suites")
     parser.add_argument("--processes", type=int, default=2)
@@ -238,8 +237,8 @@ def main() -> int:
     if options.suites:
         suites = {name: suites[name] for name in options.suites}
     if options.changed_since:
-        paths = _changed_since(options.changed_since)
-        if not touched(suites, paths):
+        paths = changed_since(options.changed_since)
+        if paths is not None and not touched(suites, paths):
             print(f"no module that decides something changed since {options.changed_since}")
             return 0
     good = True

@@ -39,7 +39,7 @@ def said(rate: Rate) -> str:
 
 
 def test_the_rates_are_those_of_the_real_cases() -> None:
-    """CP-RATE-1, CP-RATE-2, CP-RATE-4: also the two that a known and clean repository would have."""
+    """CP-RATE-1, CP-RATE-2, CP-RATE-4: also those that a clean repository would have."""
     lines = (ROOT / "verdict_core/corpus/data/real.jsonl").read_bytes().splitlines(keepends=True)
     cases = [parse(line) for line in lines]
     unread = [case["summary"]["unknown"] for case in cases]
