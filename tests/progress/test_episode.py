@@ -58,7 +58,8 @@ def test_a_true_claim_is_progress_and_both_entries_are_kept(
 ) -> None:
     """PG-EPI-1, PG-EPI-2."""
     report = GOOD + "Evidence:\n- ran it\n"
-    episode = verify("x is set", scope, says(report), ledger)
+    verifier = says(report)
+    episode = verify("x is set", scope, verifier, ledger)
     assert (episode.ruling.outcome, episode.reasons, episode.changed) == (Outcome.PROGRESS, (), ())
     claim, ruling = entries(ledger)
     assert [claim["kind"], ruling["kind"]] == ["claim", "ruling"]
@@ -74,7 +75,9 @@ def test_a_true_claim_is_progress_and_both_entries_are_kept(
         [],
     )
     assert ruling["report"]["text"] == report
-    assert (ruling["fingerprinted"], ruling["scope"]) == ("src", "src/**")
+    assert (ruling["fingerprinted"], ruling["scope"]) == (episode.fingerprinted, "src/**")
+    assert episode.fingerprinted == "src"
+    assert claim["verifier"] == ruling["verifier"] == list(verifier.argv)
 
 
 def test_a_false_claim_is_evidence_and_stays_with_its_reasons(
@@ -88,21 +91,24 @@ def test_a_false_claim_is_evidence_and_stays_with_its_reasons(
 
 
 def test_the_claim_is_on_the_disk_before_the_verifier_runs(
-    scope: GuardScope, ledger: Ledger
+    workspace: Path, scope: GuardScope, ledger: Ledger
 ) -> None:
     """PG-EPI-2: so a crash leaves it pending (and hook-09: pending is neither of the others)."""
     seen: list[Any] = []
+    asked: list[tuple[str, str, Path]] = []
 
     class Looking:
         argv = ("looking",)
 
         def __call__(self, claim: str, scope: str, workspace: Path) -> Testimony:
+            asked.append((claim, scope, workspace))
             seen.extend(entries(ledger))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         verify("c1", scope, Looking(), ledger)
     assert [entry["kind"] for entry in seen] == ["claim"]
+    assert asked == [("c1", "src/**", workspace)]
     state = Ledger(ledger.directory).state()
     assert [(one.round, one.claim) for one in state.pending] == [(1, "c1")]
     assert (state.verified_rounds, state.rejected_rounds) == ((), ())
@@ -187,6 +193,27 @@ def test_a_gap_that_holds_integrity_at_suspect(workspace: Path, ledger: Ledger) 
     assert violation.ruling.integrity == "violation"
 
 
+@pytest.mark.parametrize("breaks", [True, False])
+def test_what_cannot_be_read_at_one_end_alone_holds_integrity_too(
+    workspace: Path, ledger: Ledger, breaks: bool
+) -> None:
+    """PG-EPI-4: it became unreadable, or was so and no longer is."""
+    subprocess.run(["git", "init", "-q", workspace], check=True)
+    config = workspace / ".git" / "config"
+    sound, broken = config.read_text(), "[broken"
+    config.write_text(sound if breaks else broken)
+    write = f"open({str(config)!r}, 'w').write({broken if breaks else sound!r})"
+    episode = verify("x", resolve("src/**", workspace), says(GOOD, write), ledger)
+    assert episode.reasons[0] == "evidence_unreadable"
+    assert episode.ruling.outcome is Outcome.EVIDENCE
+
+
+def test_whoever_waits_is_told_of_both_fingerprints(scope: GuardScope, ledger: Ledger) -> None:
+    told: list[tuple[int, int]] = []
+    verify("x", scope, says(GOOD), ledger, progress=lambda done, of: told.append((done, of)))
+    assert told.count((1, 1)) == 2
+
+
 def test_a_file_over_the_cap_is_named_as_not_compared(
     workspace: Path, scope: GuardScope, ledger: Ledger
 ) -> None:
@@ -257,8 +284,9 @@ def test_an_echo_of_the_claim_earns_nothing(scope: GuardScope, ledger: Ledger, c
 def test_a_claim_that_is_none_is_refused_before_anything_is_written(
     scope: GuardScope, ledger: Ledger, claim: Any
 ) -> None:
-    with pytest.raises((WrongType, BadValue)):
+    with pytest.raises((WrongType, BadValue)) as caught:
         verify(claim, scope, None, ledger)
+    assert caught.value.path == "$.claim"
     assert not ledger.path.exists()
 
 

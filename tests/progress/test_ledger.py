@@ -268,10 +268,12 @@ def test_a_list_that_just_fits_is_not_cut() -> None:
 
 def test_a_claim_that_leaves_its_ruling_no_room_is_refused_before_anything_is_verified() -> None:
     """PG-ENTRY-4, PG-CLI-5: and leaves no file behind."""
-    disk = StrictDisk()
-    with pytest.raises(BadValue, match="fit into its line"):
-        Ledger(RUN, disk).append(claim_body("x" * CLAIM_BYTES))
-    assert disk.strict_image() == {}
+    longest = CLAIM_BYTES - len(written(claim_body("x"))) + 2
+    for length in (longest + 1, CLAIM_BYTES):
+        disk = StrictDisk()
+        with pytest.raises(BadValue, match="fit into its line"):
+            Ledger(RUN, disk).append(claim_body("x" * length))
+        assert disk.strict_image() == {}
 
 
 def test_the_ruling_on_the_longest_claim_with_all_at_its_cap_fits() -> None:
@@ -360,6 +362,7 @@ def test_a_mark_counts_as_one_at_offset_0_alone() -> None:
     raw = written(claim_body("one"))
     ledger = on(raw + b"\xef\xbb\xbf" + raw)
     assert [(one.line, one.why) for one in ledger.read().damaged] == [(2, "not_json")]
+    assert ledger.append(claim_body())["number"] == 3
     assert on(b"\xef\xbb\xbf" + raw).append(claim_body())["number"] == 2
 
 
@@ -502,9 +505,15 @@ def test_led_10_a_request_to_shrink_is_refused_and_every_rejected_round_stays() 
         ledger.append(claim_body("c"))
         ledger.append(ruling_body(number, "c", outcome="evidence"))
     before = ledger.read()
-    assert fault_of(ledger.shrink).code == "append_only"
+    fault = fault_of(ledger.shrink)
+    assert (fault.code, fault.path) == ("append_only", str(LEDGER))
+    assert "no operation removes an entry" in fault.message
     assert ledger.read() == before
     assert len(ledger.state().rejected_rounds) == 5
+
+
+def test_a_ledger_can_do_no_more_than_this() -> None:
+    """PG-LEDGER-10: no other name is offered."""
     names = [name for name in dir(Ledger) if not name.startswith("_")]
     assert names == ["append", "audit", "read", "shrink", "state"]
 
@@ -554,6 +563,18 @@ def test_a_poisoned_handle_still_reads() -> None:
     assert ledger.read().entries[0] == first
 
 
+def test_a_short_write_is_told_with_how_much_of_it_there_is() -> None:
+    """PG-LEDGER-7."""
+
+    class Short(StrictDisk):
+        def write(self, fd: int, data: bytes) -> int:
+            return super().write(fd, data[:10])
+
+    fault = fault_of(lambda: Ledger(RUN, Short()).append(claim_body()))
+    assert fault.code == "append_failed"
+    assert re.fullmatch(r"\[Errno 5\] 10 of \d{3} bytes were written", fault.message)
+
+
 def test_an_append_is_acknowledged_where_state_json_cannot_be_written() -> None:
     class NoRoom(StrictDisk):
         def write(self, fd: int, data: bytes) -> int:
@@ -578,6 +599,22 @@ def test_threads_share_one_handle(tmp_path: Path) -> None:
         thread.join()
     assert [one["number"] for one in ledger.read().entries] == list(range(1, 81))
     assert ledger.audit().unbroken
+
+
+@pytest.mark.parametrize("first", [b"x\n", b"\n", b"xy\n", b"x", b"\n\n"])
+def test_what_stands_first_is_a_line_however_short(first: bytes) -> None:
+    """PG-LEDGER-3."""
+    entry = on(first).append(claim_body())
+    line = first.removesuffix(b"\n").rpartition(b"\n")[2]
+    assert entry["number"] == 1 + len(first.splitlines())
+    assert entry["prev"] == hashlib.sha256(line).hexdigest()
+
+
+def test_the_only_line_is_an_entry_behind_a_mark_too() -> None:
+    """PG-READ-4, PG-STATE-1: what comes next adds to what it says."""
+    ledger = on(b"\xef\xbb\xbf" + written(claim_body("first")))
+    ledger.append(claim_body("second"))
+    assert [one.claim for one in ledger.state().pending] == ["first", "second"]
 
 
 # --- state.json ---
