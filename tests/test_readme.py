@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verdict_core import corpus
-from verdict_core.corpus import Rate, held, verify
+from verdict_core.corpus import SHIPPED, Rate, held, verify
 from verdict_core.wire import compact, parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,11 +40,7 @@ def said(rate: Rate) -> str:
 
 def test_the_rates_are_those_of_the_real_cases() -> None:
     """CP-RATE-1, CP-RATE-2, CP-RATE-4: also those that a clean repository would have."""
-    lines = (
-        (Path(corpus.__file__).parent / "data" / "real.jsonl")
-        .read_bytes()
-        .splitlines(keepends=True)
-    )
+    lines = SHIPPED[0].read_bytes().splitlines(keepends=True)
     cases = [parse(line) for line in lines]
     unread = [case["summary"]["unknown"] for case in cases]
     shown = f"`uncommitted` is unknown in {sum('uncommitted' in names for names in unread)} of them"
