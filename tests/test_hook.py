@@ -390,8 +390,8 @@ def crashing(world: World) -> dict[str, str]:
         "    if theirs != __file__ and os.path.exists(theirs):\n"
         "        runpy.run_path(theirs, run_name='sitecustomize')\n"
         "        break\n"
-        "import verdict_core.readers.claude_code as reader\n"
-        "def read(path, *, named=False):\n    raise RuntimeError('planted')\n"
+        "import verdict_core.readers.formats as reader\n"
+        "def read(path, *, named=False, format=None):\n    raise RuntimeError('planted')\n"
         "reader.read = read\n"
     )
     (folder / "sitecustomize.py").write_text(planted)
