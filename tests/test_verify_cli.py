@@ -380,7 +380,7 @@ def peak(arguments: list[str], cwd: Path) -> int:
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """CP-LINE-10."""
     peaks = []
-    for number in (3_000, 15_000):
+    for number in (10_000, 40_000):
         with open(tmp_path / "c.jsonl", "wb") as file:
             file.write(BOTH)
             file.writelines(line(f"case-{n}", "keep", "x" * 800) for n in range(number))
